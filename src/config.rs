@@ -32,10 +32,10 @@ pub use cluster::config::{ClusterConfig, ClusterConfigError};
 pub use database::DatabaseConfig;
 use history::config::competitions;
 pub use history::config::{ArchiveConfig, CompetitionsConfig, PredictionsConfig};
-use hub::config::sources::{SourceConfig, SourceKind};
 pub use hub::config::{FeedsConfig, HubConfig, IngestConfig, SignalsConfig};
 pub use log::config::{LogConfig, LogConfigError, LogEngine};
 pub use mcp::McpConfig;
+use sources::config::{SourceConfig, SourceKind};
 pub use web::config::{AcmeConfig, FanoutConfig, ImagesConfig, ServerConfig, TlsConfig};
 pub use webhooks::config::WebhooksConfig;
 

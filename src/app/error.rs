@@ -18,8 +18,9 @@ use accounts::{
     payments::{SetupError, sandbox::SandboxError},
     usage::UsageError,
 };
-use hub::{pipeline::HubStopped, sources::follow::FollowError};
+use hub::pipeline::HubStopped;
 use record::ids::IdsError;
+use sources::follow::FollowError;
 use web::http::tls::{TlsError, acme::AcmeError};
 
 /// Why the hub could not start or had to stop.

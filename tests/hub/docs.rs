@@ -191,6 +191,7 @@ fn every_function_and_file_in_the_architecture_exists() {
         "ingest",
         "record",
         "simulator",
+        "crates/sources",
         "web",
         "webhooks",
     ];

@@ -2,7 +2,7 @@
 //! try a hub by hand. It takes any key and session, one connection at a time.
 //!
 //! ```text
-//! cargo run -p matchwire-ingest --example betfair_peer -- racing.live.jsonl.gz --drop-after 500
+//! cargo run -p matchwire-sources --example betfair_peer -- racing.live.jsonl.gz --drop-after 500
 //! ```
 //!
 //! Options, each with a value: `--address 127.0.0.1:0`, `--authority betfair-peer.pem` (where its

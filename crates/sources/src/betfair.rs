@@ -5,7 +5,7 @@
 //! breaks or is silent. The next one resumes from the last position whose messages were all passed on
 //! (`initialClk`, `clk`), or starts with an image if there is none.
 //!
-//! [`Live`] interprets the messages. When it reports a loss, an image is requested on the same
+//! [`Live`] interprets the messages. When it sender a loss, an image is requested on the same
 //! connection. After a second loss within a minute the connection is closed instead, so that the
 //! back-off between connections limits how often images are requested.
 //!
@@ -16,7 +16,7 @@
 //! The stream has no names. They are requested from the catalogue for markets that have none, and interpreted as another
 //! message.
 //!
-//! Nothing is read while the receiver is behind; Betfair then conflates what it could not send.
+//! Nothing is read while the queue of the hub is full; Betfair then conflates what it could not send.
 
 mod catalogue;
 mod connection;
@@ -42,26 +42,28 @@ pub use self::{
     session::Session,
     settings::{BetfairSettings, CATALOGUE_URL, Field, SettingsError},
 };
-use super::{ReceiverClosed, Report, ReportSender, backoff::Backoff, lines::BoundedLine, tls};
-use crate::{
+use crate::{SourceSender, lines::BoundedLine};
+use base::{backoff::Backoff, clock::now, tls};
+use hub::{feeds::FeedState, pipeline::HubStopped};
+use ingest::{
     decode::betfair::{
         catalogue as catalogue_decode,
         control::{self, Op},
     },
-    error::{DecodeError, Place, Refusal, RefusalKind},
+    error::{DecodeError, RefusalKind},
     normalize::betfair::Live,
 };
 
-/// Follows a subscription until the receiver is dropped.
+/// Follows a subscription until the hub has stopped.
 ///
 /// # Errors
 ///
 /// When the settings are invalid. No connection is attempted then.
-pub async fn run(settings: BetfairSettings, reports: ReportSender) -> Result<(), SettingsError> {
-    let mut source = BetfairSource::new(settings, &reports)?;
+pub async fn run(settings: BetfairSettings, sender: SourceSender) -> Result<(), SettingsError> {
+    let mut source = BetfairSource::new(settings, &sender)?;
     tokio::select! {
-        () = reports.closed() => {}
-        ReceiverClosed = source.run() => {}
+        () = sender.closed() => {}
+        HubStopped = source.run() => {}
     }
     Ok(())
 }
@@ -70,7 +72,7 @@ struct BetfairSource<'a> {
     settings: BetfairSettings,
     host: ServerName<'static>,
     tls: Arc<ClientConfig>,
-    reports: &'a ReportSender,
+    sender: &'a SourceSender,
     live: Live,
     retry: RetryTimer,
     /// `None` if names are not wanted.
@@ -83,7 +85,7 @@ struct BetfairSource<'a> {
 
 /// Why a connection ended.
 enum StopReason {
-    Closed(ReceiverClosed),
+    Closed(HubStopped),
     Connection(ConnectionError),
 }
 
@@ -97,18 +99,18 @@ struct MarketSubscription {
 }
 
 impl<'a> BetfairSource<'a> {
-    fn new(settings: BetfairSettings, reports: &'a ReportSender) -> Result<Self, SettingsError> {
+    fn new(settings: BetfairSettings, sender: &'a SourceSender) -> Result<Self, SettingsError> {
         let host = settings.check()?;
         let tls = tls::client(settings.authority.as_deref())?;
         let [first, most] =
             [settings.backoff_first_ms, settings.backoff_most_ms].map(Duration::from_millis);
         let (live, retry) = (Live::default(), RetryTimer::new(first, most));
-        let catalogue = catalogue::start(&settings, &tls, reports.name());
+        let catalogue = catalogue::start(&settings, &tls, sender.name());
         let (lines, image_requested) = (0, None);
-        Ok(Self { settings, host, tls, reports, live, retry, catalogue, lines, image_requested })
+        Ok(Self { settings, host, tls, sender, live, retry, catalogue, lines, image_requested })
     }
 
-    async fn run(&mut self) -> ReceiverClosed {
+    async fn run(&mut self) -> HubStopped {
         loop {
             let error = match self.connection().await {
                 Ok(never) => match never {},
@@ -119,10 +121,10 @@ impl<'a> BetfairSource<'a> {
             // The next connection is not known to be up to date yet.
             self.live.disconnected();
             let remedy = error.remedy(self.settings.session.may_change());
-            if let Err(closed) = self.reports.send(Report::Down(reason(&error, remedy))).await {
+            if let Err(closed) = self.sender.down(reason(&error, remedy)).await {
                 return closed;
             }
-            sleep(self.retry.wait(remedy, was_live, self.reports.now())).await;
+            sleep(self.retry.wait(remedy, was_live, now())).await;
         }
     }
 
@@ -131,7 +133,7 @@ impl<'a> BetfairSource<'a> {
         let limit_ms = self.settings.connect_timeout_ms;
         let connecting = timeout(Duration::from_millis(limit_ms), self.connect());
         let mut connection = connecting.await.map_err(|_| ConnectionError::Slow(limit_ms))??;
-        self.retry.connected(self.reports.now());
+        self.retry.connected(now());
         let mut subscription = self.subscribe(&mut connection).await?;
         loop {
             self.read(&mut connection, &mut subscription).await?;
@@ -144,12 +146,12 @@ impl<'a> BetfairSource<'a> {
     }
 
     /// Takes the names that have been received.
-    async fn take_names(&mut self) -> Result<(), ReceiverClosed> {
+    async fn take_names(&mut self) -> Result<(), HubStopped> {
         let answer = self.catalogue.as_mut().and_then(Catalogue::try_answer);
         let Some(answer) = answer else { return Ok(()) };
         self.lines += 1;
         if catalogue_decode::is_catalogue(&answer) {
-            self.reports.message(&mut self.live, &answer, self.lines).await
+            self.sender.message(&mut self.live, &answer, self.lines).await
         } else {
             // It may repeat what was sent.
             let error = DecodeError::new(RefusalKind::Value, "the catalogue is no list");
@@ -161,7 +163,7 @@ impl<'a> BetfairSource<'a> {
     fn request_names(&mut self) {
         let Some(catalogue) = &self.catalogue else { return };
         if let Some(permit) = catalogue.permit().filter(|_| self.live.is_complete()) {
-            let markets = self.live.unnamed(catalogue::MARKETS_MAX, self.reports.now());
+            let markets = self.live.unnamed(catalogue::MARKETS_MAX, now());
             if !markets.is_empty() {
                 permit.send(markets);
             }
@@ -171,7 +173,7 @@ impl<'a> BetfairSource<'a> {
     async fn connect(&self) -> Result<StreamConnection, ConnectionError> {
         let session = self.settings.session.read().await.map_err(ConnectionError::Session)?;
         let (tls, host) = (self.tls.clone(), self.host.clone());
-        let name = self.reports.name();
+        let name = self.sender.name();
         let mut connection = StreamConnection::open(&self.settings, tls, host, name).await?;
         connection.authenticate(&self.settings.app_key, &session).await?;
         Ok(connection)
@@ -194,7 +196,7 @@ impl<'a> BetfairSource<'a> {
         connection: &mut StreamConnection,
         subscription: &mut MarketSubscription,
     ) -> Result<(), StopReason> {
-        let now = self.reports.now();
+        let now = now();
         if self.image_requested.is_some_and(|last| now - last < Backoff::HEALTHY_US) {
             return Err(ConnectionError::LostAgain.into());
         }
@@ -224,13 +226,13 @@ impl<'a> BetfairSource<'a> {
         match control::op(line) {
             Ok(Op::Markets) => {
                 self.report_accepted(subscription).await?;
-                Ok(self.reports.message(&mut self.live, line, self.lines).await?)
+                Ok(self.sender.message(&mut self.live, line, self.lines).await?)
             }
             Ok(Op::Status) => {
                 let status = StatusReply::read(line)?;
                 self.handle_status(status, connection, subscription).await
             }
-            Ok(Op::Connection) => Ok(self.reports.send(Report::Heartbeat).await?),
+            Ok(Op::Connection) => Ok(self.sender.alive().await?),
             Ok(Op::Other) => {
                 let reason = "op is not one that was requested";
                 let error = DecodeError::new(RefusalKind::Value, reason);
@@ -244,11 +246,11 @@ impl<'a> BetfairSource<'a> {
     async fn report_accepted(
         &self,
         subscription: &mut MarketSubscription,
-    ) -> Result<(), ReceiverClosed> {
+    ) -> Result<(), HubStopped> {
         if std::mem::replace(&mut subscription.accepted, true) {
             return Ok(());
         }
-        self.reports.send(Report::Recovering).await
+        self.sender.state(FeedState::Recovering).await
     }
 
     async fn handle_status(
@@ -273,15 +275,14 @@ impl<'a> BetfairSource<'a> {
     }
 
     /// Refuses a line that may have contained changes.
-    async fn miss(&mut self, error: DecodeError, line: &[u8]) -> Result<(), ReceiverClosed> {
+    async fn miss(&mut self, error: DecodeError, line: &[u8]) -> Result<(), HubStopped> {
         self.refuse(error, line).await?;
-        if self.live.miss() { self.reports.send(Report::Recovering).await } else { Ok(()) }
+        if self.live.miss() { self.sender.state(FeedState::Recovering).await } else { Ok(()) }
     }
 
-    async fn refuse(&self, error: DecodeError, line: &[u8]) -> Result<(), ReceiverClosed> {
+    async fn refuse(&self, error: DecodeError, line: &[u8]) -> Result<(), HubStopped> {
         let text = if line.starts_with(control::OF_MARKETS) { line } else { &[] };
-        let location = Place { file: Arc::clone(self.reports.name()), line: self.lines };
-        self.reports.send(Report::Refused(Refusal::new(error, location, text))).await
+        self.sender.refuse(error, self.lines, text).await
     }
 }
 
@@ -293,8 +294,8 @@ fn reason(error: &ConnectionError, remedy: Remedy) -> Arc<str> {
     }
 }
 
-impl From<ReceiverClosed> for StopReason {
-    fn from(closed: ReceiverClosed) -> Self {
+impl From<HubStopped> for StopReason {
+    fn from(closed: HubStopped) -> Self {
         Self::Closed(closed)
     }
 }

@@ -8,8 +8,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Deserializer, de::Error};
 use toml::{Table, Value};
 
-use crate::hub::feeds::FactKind;
 use base::config::SecretRef;
+use hub::feeds::FactKind;
 
 /// `[[source]]`: a live source, one table each, in the file alone. With at least one, the demo does not run. A secret
 /// is `env:NAME`, `file:PATH`, or the value itself. docs/SOURCES.md describes the kinds.
@@ -129,7 +129,7 @@ pub struct BetfairStreamConfig {
 
 impl BetfairStreamConfig {
     fn catalogue() -> String {
-        ingest::source::betfair::CATALOGUE_URL.to_owned()
+        crate::betfair::CATALOGUE_URL.to_owned()
     }
 
     fn host() -> String {

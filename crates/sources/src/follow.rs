@@ -11,30 +11,28 @@ use std::{
     time::Duration,
 };
 
-use base::config::{SecretError, SecretRef};
 #[cfg(not(feature = "amqp"))]
 use base::feature::MissingFeature;
-use facts::event::Micros;
-use ingest::{
-    normalize::{api_football, events, matchwire, the_odds_api},
-    source::{
-        ReportSender, betfair,
-        poll::{self, Credential, Quota, Request},
-        secret::Secret,
-        tls::{self, TrustError},
-        upstream, websocket,
-    },
+use base::{
+    config::{SecretError, SecretRef},
+    secret::Secret,
+    tls::{self, TrustError},
 };
+use facts::event::Micros;
+use hub::feeds::{FactKind, Ranks, SourcePolicy};
+use ingest::normalize::{api_football, events, matchwire, the_odds_api};
 use rustls::ClientConfig;
 
 #[cfg(feature = "amqp")]
 pub use self::unified_odds::UnifiedOddsError;
 use crate::{
-    config::sources::{
+    SourceSender, betfair,
+    config::{
         ApiFootballConfig, BetfairStreamConfig, MatchwireConfig, SourceConfig, SourceKind,
         TheOddsApiConfig, WebSocketConfig,
     },
-    hub::feeds::{FactKind, Ranks, SourcePolicy},
+    poll::{self, Credential, Quota, Request},
+    upstream, websocket,
 };
 
 /// Why a source cannot be created. Always an error in the settings.
@@ -58,8 +56,11 @@ pub enum FollowError {
     MissingFeature(#[from] MissingFeature),
 }
 
-/// The task of a source. It runs until its receiver is dropped.
+/// The task of a source. It runs until the hub has stopped.
 pub type SourceFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Creates the task of a source, which does nothing before it is polled.
+pub type SourceStart = Box<dyn FnOnce(SourceSender) -> SourceFuture + Send>;
 
 /// The policy of a source, by its settings and its kind.
 #[must_use]
@@ -99,20 +100,20 @@ fn usual_deadline_ms(kind: &SourceKind) -> u64 {
     }
 }
 
-/// Creates the task of a source, which sends to the outlet. It does nothing before it is polled.
+/// Checks the settings of a source, and returns what starts it.
 ///
 /// # Errors
 ///
 /// If a setting cannot be used.
-pub fn follow(config: &SourceConfig, outlet: ReportSender) -> Result<SourceFuture, FollowError> {
+pub fn follow(config: &SourceConfig) -> Result<SourceStart, FollowError> {
     match &config.kind {
-        SourceKind::BetfairStream(it) => follow_betfair(it, deadline_ms(config), outlet),
-        SourceKind::TheOddsApi(it) => follow_odds_api(it, outlet),
-        SourceKind::ApiFootball(it) => follow_api_football(it, outlet),
-        SourceKind::WebSocket(it) => follow_websocket(it, outlet),
-        SourceKind::Matchwire(it) => follow_matchwire(it, outlet),
+        SourceKind::BetfairStream(it) => follow_betfair(it, deadline_ms(config)),
+        SourceKind::TheOddsApi(it) => follow_odds_api(it),
+        SourceKind::ApiFootball(it) => follow_api_football(it),
+        SourceKind::WebSocket(it) => follow_websocket(it),
+        SourceKind::Matchwire(it) => follow_matchwire(it),
         #[cfg(feature = "amqp")]
-        SourceKind::SportradarUof(it) => unified_odds::follow(it, outlet),
+        SourceKind::SportradarUof(it) => unified_odds::follow(it),
         #[cfg(not(feature = "amqp"))]
         SourceKind::SportradarUof(_) => {
             Err(MissingFeature { needed_by: "kind = \"sportradar-uof\"", feature: "amqp" }.into())
@@ -128,8 +129,7 @@ fn betfair_silence_ms(config: &BetfairStreamConfig, deadline_ms: u64) -> u64 {
 fn follow_betfair(
     config: &BetfairStreamConfig,
     deadline_ms: u64,
-    outlet: ReportSender,
-) -> Result<SourceFuture, FollowError> {
+) -> Result<SourceStart, FollowError> {
     let session = match &config.session {
         SecretRef::File(path) => betfair::Session::File(path.clone()),
         other => betfair::Session::Token(other.resolve()?),
@@ -148,16 +148,15 @@ fn follow_betfair(
     settings.check()?;
     // The task reads it again.
     trust(config.authority.as_ref())?;
-    Ok(Box::pin(async move {
-        // The settings were checked above.
-        betfair::run(settings, outlet).await.ok();
+    Ok(Box::new(|sender| {
+        Box::pin(async move {
+            // The settings were checked above.
+            betfair::run(settings, sender).await.ok();
+        })
     }))
 }
 
-fn follow_odds_api(
-    config: &TheOddsApiConfig,
-    outlet: ReportSender,
-) -> Result<SourceFuture, FollowError> {
+fn follow_odds_api(config: &TheOddsApiConfig) -> Result<SourceStart, FollowError> {
     let key = config.key.resolve()?;
     let request = |path: &str, query: &[(&str, &str)], interval_ms| {
         let url = format!("{}/v4/sports/{path}", config.url.trim_end_matches('/'));
@@ -179,13 +178,10 @@ fn follow_odds_api(
     let quotas = vec![Quota::the_odds_api(config.reserve)];
     let settings = poll_settings(requests, quotas, config.authority.as_ref())?;
     let interpreter = the_odds_api::Interpreter::new(the_odds_api::PriceFormat::Decimal);
-    Ok(Box::pin(poll::run(settings, Box::new(interpreter), outlet)))
+    Ok(Box::new(|sender| Box::pin(poll::run(settings, Box::new(interpreter), sender))))
 }
 
-fn follow_api_football(
-    config: &ApiFootballConfig,
-    outlet: ReportSender,
-) -> Result<SourceFuture, FollowError> {
+fn follow_api_football(config: &ApiFootballConfig) -> Result<SourceStart, FollowError> {
     let key = config.key.resolve()?;
     let interval = Duration::from_millis(config.interval_ms);
     let mut requests = Vec::new();
@@ -197,7 +193,7 @@ fn follow_api_football(
     let quotas = vec![Quota::api_football_day(config.reserve), Quota::api_football_minute(1)];
     let settings = poll_settings(requests, quotas, config.authority.as_ref())?;
     let interpreter = api_football::Interpreter::default();
-    Ok(Box::pin(poll::run(settings, Box::new(interpreter), outlet)))
+    Ok(Box::new(|sender| Box::pin(poll::run(settings, Box::new(interpreter), sender))))
 }
 
 fn poll_settings(
@@ -221,10 +217,7 @@ fn limits(
     Ok(websocket::SocketLimits { silence, ..websocket::SocketLimits::new(trust(authority)?) })
 }
 
-fn follow_websocket(
-    config: &WebSocketConfig,
-    outlet: ReportSender,
-) -> Result<SourceFuture, FollowError> {
+fn follow_websocket(config: &WebSocketConfig) -> Result<SourceStart, FollowError> {
     let headers = config.headers.iter().map(|(name, secret)| Ok((name.clone(), secret.resolve()?)));
     let headers: Vec<(String, Secret)> = headers.collect::<Result<_, SecretError>>()?;
     let first = config.first.iter().map(SecretRef::resolve).collect::<Result<_, _>>()?;
@@ -237,20 +230,19 @@ fn follow_websocket(
             limits(config.authority.as_ref(), config.silence_ms)?,
         )
     };
-    let interpreter = events::Interpreter::new(Arc::clone(outlet.name()));
-    Ok(Box::pin(websocket::run(settings, Box::new(interpreter), outlet)))
+    Ok(Box::new(|sender| {
+        let interpreter = events::Interpreter::new(Arc::clone(sender.name()));
+        Box::pin(websocket::run(settings, Box::new(interpreter), sender))
+    }))
 }
 
-fn follow_matchwire(
-    config: &MatchwireConfig,
-    outlet: ReportSender,
-) -> Result<SourceFuture, FollowError> {
+fn follow_matchwire(config: &MatchwireConfig) -> Result<SourceStart, FollowError> {
     let limits = limits(config.authority.as_ref(), config.silence_ms)?;
     let key = config.key.resolve()?;
     let settings =
         upstream::UpstreamSettings::new(&config.url, &key, config.channels.clone(), limits)?;
     let interpreter = matchwire::Matchwire::default();
-    Ok(Box::pin(upstream::run(settings, Box::new(interpreter), outlet)))
+    Ok(Box::new(|sender| Box::pin(upstream::run(settings, Box::new(interpreter), sender))))
 }
 
 fn trust(authority: Option<&PathBuf>) -> Result<Arc<ClientConfig>, TrustError> {

@@ -6,13 +6,12 @@
 
 use std::sync::Arc;
 
+use base::supervisor::{self, Lifetime};
 use database::Database;
-use fanout::Micros;
+use facts::event::Micros;
 use sqlx::Row;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
-
-use crate::supervisor::{self, Lifetime};
 
 /// Changes that may wait for the database.
 const WAITING_MAX: usize = 64;
@@ -29,7 +28,9 @@ pub struct StoredPosition {
 /// A change of what is stored.
 #[derive(Debug)]
 enum PositionChange {
-    Write(Arc<str>, StoredPosition),
+    /// The position of a source, once the hub answers that what came before is in the log, with the time of the source's
+    /// last message.
+    Write(Arc<str>, Arc<str>, oneshot::Receiver<Option<Micros>>),
     Withdraw(Arc<str>),
     KeepOnly(Vec<Arc<str>>),
 }
@@ -49,7 +50,7 @@ impl Positions {
         let written = database.clone();
         let writing = async move {
             while let Some(change) = waiting.recv().await {
-                if let Err(error) = apply(&written, &change).await {
+                if let Err(error) = apply(&written, change).await {
                     let error = &error as &dyn std::error::Error;
                     warn!(error, "cannot write how far a source has read");
                 }
@@ -73,9 +74,14 @@ impl Positions {
         query.bind(source).try_map(stored).fetch_optional(self.database.pool()).await
     }
 
-    /// Stores a position, unless too much waits for the database: the next one comes soon.
-    pub(crate) fn write(&self, source: &Arc<str>, position: StoredPosition) {
-        self.changes.try_send(PositionChange::Write(Arc::clone(source), position)).ok();
+    /// Stores a position once what came before is committed, unless too much waits for the database: the next one comes soon.
+    pub(crate) fn write(
+        &self,
+        source: &Arc<str>,
+        position: Arc<str>,
+        committed: oneshot::Receiver<Option<Micros>>,
+    ) {
+        self.changes.try_send(PositionChange::Write(Arc::clone(source), position, committed)).ok();
     }
 
     /// Notes that the facts of a source are withdrawn.
@@ -90,12 +96,14 @@ impl Positions {
     }
 }
 
-async fn apply(database: &Database, change: &PositionChange) -> Result<(), sqlx::Error> {
+async fn apply(database: &Database, change: PositionChange) -> Result<(), sqlx::Error> {
     match change {
-        PositionChange::Write(source, StoredPosition { position, last }) => {
+        PositionChange::Write(source, position, committed) => {
+            // There is no answer if the node no longer leads.
+            let Ok(Some(last)) = committed.await else { return Ok(()) };
             let write = "INSERT INTO source_positions (source, position, last_us) VALUES ($1, $2, $3) \
                  ON CONFLICT (source) DO UPDATE SET position = excluded.position, last_us = excluded.last_us";
-            let write = sqlx::query(write).bind(&**source).bind(&**position).bind(*last);
+            let write = sqlx::query(write).bind(&**source).bind(&**position).bind(last);
             write.execute(database.pool()).await.map(drop)
         }
         PositionChange::Withdraw(source) => {
@@ -126,20 +134,30 @@ mod tests {
     async fn positions_are_stored_replaced_withdrawn_and_forgotten() {
         on_each(async |database| {
             let positions = Positions::start(&database);
-            let apply = async |change| apply(&database, &change).await.unwrap();
+            let apply = async |change| apply(&database, change).await.unwrap();
             let [one, other]: [Arc<str>; 2] = ["one".into(), "other".into()];
             let at = |last| StoredPosition { position: format!("p{last}").into(), last };
             assert_eq!(positions.load("one").await.unwrap(), None);
+            let write = async |source: &Arc<str>, last: Option<Micros>| {
+                let (reply, committed) = oneshot::channel();
+                let position = at(last.unwrap_or_default()).position;
+                reply.send(last).expect("it is waited for");
+                apply(PositionChange::Write(Arc::clone(source), position, committed)).await;
+            };
             for last in [1, 2] {
-                apply(PositionChange::Write(one.clone(), at(last))).await;
-                apply(PositionChange::Write(other.clone(), at(10 * last))).await;
+                write(&one, Some(last)).await;
+                write(&other, Some(10 * last)).await;
             }
+            // The hub has no message of the source, or no longer leads.
+            write(&one, None).await;
+            let (_, committed) = oneshot::channel();
+            apply(PositionChange::Write(one.clone(), "p".into(), committed)).await;
             assert_eq!(positions.load("one").await.unwrap(), Some(at(2)));
             apply(PositionChange::Withdraw(one.clone())).await;
             let withdrawn = StoredPosition { last: Micros::MAX, ..at(2) };
             assert_eq!(positions.load("one").await.unwrap(), Some(withdrawn));
             assert_eq!(positions.load("other").await.unwrap(), Some(at(20)));
-            apply(PositionChange::Write(one.clone(), at(3))).await;
+            write(&one, Some(3)).await;
             apply(PositionChange::KeepOnly(vec![one])).await;
             assert_eq!(positions.load("one").await.unwrap(), Some(at(3)));
             assert_eq!(positions.load("other").await.unwrap(), None);

@@ -5,10 +5,12 @@ use std::{convert::Infallible, time::Duration};
 use rand_chacha::ChaCha8Rng;
 use tokio::time::sleep;
 
-use super::{
-    ReceiverClosed, Report, ReportSender,
+use crate::SourceSender;
+use base::{
     backoff::{self, Backoff},
+    clock::now,
 };
+use hub::pipeline::HubStopped;
 
 /// Why a connection failed or ended. Messages are lower-case fragments without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +29,7 @@ pub(super) enum Disconnect {
 #[derive(Debug)]
 pub(super) enum ConnectionEnd {
     Disconnect(Disconnect),
-    ReceiverClosed,
+    HubStopped,
 }
 
 impl From<Disconnect> for ConnectionEnd {
@@ -36,9 +38,9 @@ impl From<Disconnect> for ConnectionEnd {
     }
 }
 
-impl From<ReceiverClosed> for ConnectionEnd {
-    fn from(ReceiverClosed: ReceiverClosed) -> Self {
-        Self::ReceiverClosed
+impl From<HubStopped> for ConnectionEnd {
+    fn from(HubStopped: HubStopped) -> Self {
+        Self::HubStopped
     }
 }
 
@@ -56,8 +58,8 @@ impl Reconnector {
         Self { backoff: Backoff::new(first, most), most, rng: backoff::rng() }
     }
 
-    pub(super) fn connected(&mut self, reports: &ReportSender) {
-        self.backoff.connected(reports.now());
+    pub(super) fn connected(&mut self) {
+        self.backoff.connected(now());
     }
 
     /// The connection has delivered all that it was opened for.
@@ -69,15 +71,15 @@ impl Reconnector {
     pub(super) async fn wait(
         &mut self,
         end: Result<Infallible, ConnectionEnd>,
-        reports: &ReportSender,
-    ) -> Result<(), ReceiverClosed> {
+        sender: &SourceSender,
+    ) -> Result<(), HubStopped> {
         let disconnect = match end {
             Ok(never) => match never {},
-            Err(ConnectionEnd::ReceiverClosed) => return Err(ReceiverClosed),
+            Err(ConnectionEnd::HubStopped) => return Err(HubStopped),
             Err(ConnectionEnd::Disconnect(disconnect)) => disconnect,
         };
-        reports.send(Report::Down(disconnect.to_string().into())).await?;
-        let wait = self.backoff.failed(reports.now(), &mut self.rng);
+        sender.down(disconnect.to_string().into()).await?;
+        let wait = self.backoff.failed(now(), &mut self.rng);
         sleep(match disconnect {
             Disconnect::Broken(_) => wait,
             Disconnect::Denied(_) => self.most,

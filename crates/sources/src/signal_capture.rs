@@ -7,7 +7,7 @@
 
 use facts::event::Micros;
 
-use crate::{
+use ingest::{
     error::DecodeError,
     normalize::{Interpret, Interpretation, KnownMatch, Signal},
 };

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use base::backoff::BackoffPolicy;
+use base::{backoff::BackoffPolicy, secret::Secret};
 use reqwest::{
     Client,
     header::{ACCEPT, CONTENT_TYPE, HeaderValue},
@@ -11,10 +11,7 @@ use rustls::ClientConfig;
 use serde_json::json;
 
 use super::{session::Session, settings::BetfairSettings};
-use crate::source::{
-    lookup::{self, Lookup, LookupClient, LookupError, LookupSettings},
-    secret::Secret,
-};
+use crate::lookup::{self, Lookup, LookupClient, LookupError, LookupSettings};
 
 /// Markets of one request. Betfair allows more for what is requested here, which weighs nothing.
 pub(super) const MARKETS_MAX: usize = 100;

@@ -18,15 +18,11 @@ use super::{
     request,
     settings::BetfairSettings,
 };
-use crate::{
-    decode::betfair::{
-        control::{self, Op},
-        quoted,
-    },
-    source::{
-        lines::{AsyncLineReader, BoundedLine, ReadError},
-        secret::Secret,
-    },
+use crate::lines::{AsyncLineReader, BoundedLine, ReadError};
+use base::secret::Secret;
+use ingest::decode::betfair::{
+    control::{self, Op},
+    quoted,
 };
 
 pub(super) struct StreamConnection {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::source::lines::ReadError;
+use crate::lines::ReadError;
 
 /// Why a connection failed or ended.
 #[derive(Debug, thiserror::Error)]

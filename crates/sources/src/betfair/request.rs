@@ -5,7 +5,7 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::settings::{BetfairSettings, Field};
-use crate::source::secret::Secret;
+use base::secret::Secret;
 
 /// Definitions are always requested: no fact about a market can be produced without one.
 const DEFINITION: &str = "EX_MARKET_DEF";
@@ -86,7 +86,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::source::betfair::Session;
+    use crate::betfair::Session;
 
     #[test]
     fn requests_are_those_of_the_specification() {

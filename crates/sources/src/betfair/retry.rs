@@ -10,7 +10,7 @@ use facts::event::Micros;
 use rand_chacha::ChaCha8Rng;
 
 use super::error::Remedy;
-use crate::source::backoff::{self, Backoff};
+use base::backoff::{self, Backoff};
 
 #[derive(Debug)]
 pub(super) struct RetryTimer {

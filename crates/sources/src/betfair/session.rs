@@ -8,7 +8,7 @@ use std::{
 
 use zeroize::Zeroizing;
 
-use crate::source::secret::Secret;
+use base::secret::Secret;
 
 /// The longest token file, in bytes. Betfair's have 44.
 const TOKEN_BYTES_MAX: u64 = 4096;

@@ -6,7 +6,7 @@ use rustls::pki_types::ServerName;
 use serde_json::Value;
 
 use super::session::Session;
-use crate::source::{secret::Secret, tls::TrustError};
+use base::{secret::Secret, tls::TrustError};
 
 /// The Betting API of Betfair, in its REST form.
 pub const CATALOGUE_URL: &str = "https://api.betfair.com/exchange/betting/rest/v1.0";

@@ -9,11 +9,10 @@ use facts::event::Micros;
 use ingest::{
     error::DecodeError,
     normalize::{Interpret, Interpretation, KnownMatch, sportradar_uof},
-    source::{ReportSender, sportradar_uof as uof},
 };
 
-use super::{FollowError, SourceFuture, trust};
-use crate::config::sources::SportradarUofConfig;
+use super::{FollowError, SourceStart, trust};
+use crate::{config::SportradarUofConfig, sportradar_uof as uof};
 
 /// Why the feed cannot be followed. Always an error in the settings.
 #[derive(Debug, thiserror::Error)]
@@ -26,15 +25,12 @@ pub enum UnifiedOddsError {
     Rate,
 }
 
-/// Creates the task of the feed.
+/// Checks the settings of the feed, and returns what starts it.
 ///
 /// # Errors
 ///
 /// If a setting cannot be used.
-pub(super) fn follow(
-    config: &SportradarUofConfig,
-    outlet: ReportSender,
-) -> Result<SourceFuture, FollowError> {
+pub(super) fn follow(config: &SportradarUofConfig) -> Result<SourceStart, FollowError> {
     let token = config.token.resolve()?;
     let trust = trust(config.authority.as_ref())?;
     let vhost = format!("/unifiedfeed/{}", config.bookmaker);
@@ -68,7 +64,7 @@ pub(super) fn follow(
     let interpreter = RoutedInterpreter::default();
     let route = interpreter.clone();
     let route = move |key: &str| route.hint(key);
-    Ok(Box::pin(uof::run(settings, Box::new(interpreter), route, outlet)))
+    Ok(Box::new(|sender| Box::pin(uof::run(settings, Box::new(interpreter), route, sender))))
 }
 
 fn rates(pairs: &[(usize, u64)]) -> Result<Vec<uof::Rate>, UnifiedOddsError> {

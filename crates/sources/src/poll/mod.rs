@@ -26,18 +26,19 @@ pub use self::{
     quota::Quota,
     request::{Credential, Request, RequestError},
 };
-use super::{
-    ReceiverClosed, Report, ReportSender,
+use crate::{SourceSender, signal_capture::SignalCapture};
+use base::{
     backoff::{self, Backoff},
-    signal_capture::SignalCapture,
+    clock,
 };
-use crate::normalize::{Interpret, Signal};
+use hub::{feeds::FeedState, pipeline::HubStopped};
+use ingest::normalize::{Interpret, Signal};
 
 /// The requests and their limits.
 #[derive(Debug, Clone)]
 pub struct PollSettings {
     pub requests: Vec<Request>,
-    /// The trusted authorities; see [`super::tls::client`].
+    /// The trusted authorities; see [`base::tls::client`].
     pub tls: Arc<ClientConfig>,
     /// The time limit for connecting. Default: 5 s.
     pub connect_timeout: Duration,
@@ -71,14 +72,14 @@ impl PollSettings {
     }
 }
 
-/// Polls the provider until the receiver is dropped.
-pub async fn run(settings: PollSettings, interpreter: Box<dyn Interpret>, reports: ReportSender) {
-    let mut poller = Poller::new(settings, interpreter, &reports);
-    reports.until_closed(poller.follow()).await;
+/// Polls the provider until the hub has stopped.
+pub async fn run(settings: PollSettings, interpreter: Box<dyn Interpret>, sender: SourceSender) {
+    let mut poller = Poller::new(settings, interpreter, &sender);
+    sender.until_closed(poller.follow()).await;
 }
 
 struct Poller<'a> {
-    reports: &'a ReportSender,
+    sender: &'a SourceSender,
     interpreter: SignalCapture,
     fetcher: Fetcher,
     requests: Vec<RequestState>,
@@ -122,7 +123,7 @@ impl<'a> Poller<'a> {
     fn new(
         settings: PollSettings,
         interpreter: Box<dyn Interpret>,
-        reports: &'a ReportSender,
+        sender: &'a SourceSender,
     ) -> Self {
         let now = Instant::now();
         let fetcher = Fetcher::new(&settings);
@@ -131,7 +132,7 @@ impl<'a> Poller<'a> {
         let states =
             requests.into_iter().map(|request| RequestState::new(request, backoff.clone(), now));
         Self {
-            reports,
+            sender,
             interpreter: SignalCapture::new(interpreter),
             fetcher,
             requests: states.collect(),
@@ -145,7 +146,7 @@ impl<'a> Poller<'a> {
         }
     }
 
-    async fn follow(&mut self) -> Result<Infallible, ReceiverClosed> {
+    async fn follow(&mut self) -> Result<Infallible, HubStopped> {
         loop {
             let next = (0..self.requests.len()).min_by_key(|index| self.requests[*index].due);
             let Some(index) = next else { std::future::pending().await };
@@ -154,7 +155,7 @@ impl<'a> Poller<'a> {
         }
     }
 
-    async fn poll(&mut self, index: usize) -> Result<(), ReceiverClosed> {
+    async fn poll(&mut self, index: usize) -> Result<(), HubStopped> {
         let began = Instant::now();
         let RequestState { request, validators, .. } = &self.requests[index];
         let result = self.fetcher.fetch(request, validators).await;
@@ -166,7 +167,7 @@ impl<'a> Poller<'a> {
                 self.interpret(index, &body, validators).await?
             }
             FetchOutcome::NotModified => {
-                self.reports.send(Report::Heartbeat).await?;
+                self.sender.alive().await?;
                 Ok(())
             }
             FetchOutcome::Failed(failure) => Err(failure),
@@ -184,9 +185,9 @@ impl<'a> Poller<'a> {
         index: usize,
         body: &[u8],
         validators: Validators,
-    ) -> Result<Result<(), Failure>, ReceiverClosed> {
+    ) -> Result<Result<(), Failure>, HubStopped> {
         self.number += 1;
-        self.reports.message(&mut self.interpreter, body, self.number).await?;
+        self.sender.message(&mut self.interpreter, body, self.number).await?;
         let state = &mut self.requests[index];
         if self.interpreter.outcome.refused {
             state.validators = Validators::default();
@@ -202,7 +203,7 @@ impl<'a> Poller<'a> {
         Ok(Ok(()))
     }
 
-    async fn succeeded(&mut self, index: usize, began: Instant) -> Result<(), ReceiverClosed> {
+    async fn succeeded(&mut self, index: usize, began: Instant) -> Result<(), HubStopped> {
         let state = &mut self.requests[index];
         state.backoff.succeeded();
         state.failures = 0;
@@ -212,24 +213,24 @@ impl<'a> Poller<'a> {
         self.report_state().await
     }
 
-    async fn report_state(&mut self) -> Result<(), ReceiverClosed> {
+    async fn report_state(&mut self) -> Result<(), HubStopped> {
         let any = |is: fn(&RequestState) -> bool| self.requests.iter().any(is);
         // A request that keeps failing keeps the source down; otherwise the state would flap.
         if any(|it| it.missing) {
             return Ok(());
         }
-        let report = if any(|it| it.completeness == Completeness::Incomplete) {
+        let state = if any(|it| it.completeness == Completeness::Incomplete) {
             if self.recovering {
                 return Ok(());
             }
-            Report::Recovering
+            FeedState::Recovering
         } else if any(|it| it.completeness == Completeness::Late) {
-            Report::Late
+            FeedState::Late
         } else {
-            Report::Live
+            FeedState::Live
         };
-        self.recovering = report == Report::Recovering;
-        self.reports.send(report).await
+        self.recovering = state == FeedState::Recovering;
+        self.sender.state(state).await
     }
 
     async fn failed(
@@ -237,9 +238,9 @@ impl<'a> Poller<'a> {
         index: usize,
         began: Instant,
         failure: Failure,
-    ) -> Result<(), ReceiverClosed> {
+    ) -> Result<(), HubStopped> {
         let state = &mut self.requests[index];
-        let wait = state.backoff.failed(self.reports.now(), &mut self.rng);
+        let wait = state.backoff.failed(clock::now(), &mut self.rng);
         let now = Instant::now();
         state.failures += 1;
         self.failures += 1;
@@ -261,7 +262,7 @@ impl<'a> Poller<'a> {
             state.missing = true;
             self.recovering = false;
             let why = format!("{}: {failure}", state.request);
-            return self.reports.send(Report::Down(why.into())).await;
+            return self.sender.down(why.into()).await;
         }
         Ok(())
     }

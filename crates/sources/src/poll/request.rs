@@ -7,7 +7,7 @@ use reqwest::{
     header::{HeaderName, HeaderValue},
 };
 
-use crate::source::secret::Secret;
+use base::secret::Secret;
 
 /// An address to poll. `Display` and `Debug` omit the query, which may contain a secret.
 #[derive(Clone)]

@@ -15,7 +15,7 @@ use lapin::{
 use rustls::ClientConfig;
 use tokio::{net::lookup_host, time::timeout};
 
-use crate::source::{reconnect::Disconnect, secret::Secret};
+use crate::{reconnect::Disconnect, secret::Secret};
 
 /// How to reach the broker, and what to subscribe to.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub struct Broker {
     pub host: String,
     /// Default: 5671 with TLS.
     pub port: u16,
-    /// The trusted authorities; see [`crate::source::tls::client`]. `None`: no TLS at all, for tests only.
+    /// The trusted authorities; see [`base::tls::client`]. `None`: no TLS at all, for tests only.
     pub tls: Option<Arc<ClientConfig>>,
     /// `/unifiedfeed/` and the bookmaker's id.
     pub vhost: String,
@@ -164,7 +164,7 @@ mod tests {
     use lapin::protocol::{AMQPError, AMQPHardError, AMQPSoftError};
 
     use super::*;
-    use crate::source::tls;
+    use base::tls;
 
     #[test]
     fn an_error_that_names_the_user_does_not_contain_the_token() {

@@ -7,7 +7,7 @@ use reqwest::Client;
 use tokio::time::Instant;
 
 use super::{UofSettings, recovery::Api};
-use crate::source::lookup::{self, Lookup, LookupClient, LookupError, LookupSettings};
+use crate::lookup::{self, Lookup, LookupClient, LookupError, LookupSettings};
 
 /// How often they are requested again. New markets are rare.
 const EVERY: Duration = Duration::from_secs(24 * 60 * 60);

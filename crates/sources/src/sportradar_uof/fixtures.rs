@@ -10,7 +10,7 @@ use base::backoff::BackoffPolicy;
 use reqwest::{Client, StatusCode};
 
 use super::{UofSettings, recovery::Api};
-use crate::source::lookup::{self, Lookup, LookupClient, LookupError, LookupSettings};
+use crate::lookup::{self, Lookup, LookupClient, LookupError, LookupSettings};
 
 /// Events whose fixtures have been requested or wait for it. Beyond it, the oldest are forgotten, and requested again when
 /// they occur again.

@@ -16,7 +16,6 @@
 //! after it was received, because AMQP has no limit that the client could set.
 
 mod broker;
-mod control;
 mod descriptions;
 mod fixtures;
 mod product;
@@ -41,20 +40,24 @@ pub use self::{
 };
 use self::{
     broker::BrokerSubscription,
-    control::ControlMessage,
     descriptions::Descriptions,
     fixtures::Fixtures,
     product::{Products, RecoveryRequest},
     recovery::{RecoveryClient, RecoveryError},
 };
-use super::{
-    ReceiverClosed, Report, ReportSender, Resume,
-    backoff::{self, Backoff},
+use crate::{
+    Resume, SourceSender,
     reconnect::{ConnectionEnd, Disconnect, Reconnector},
     signal_capture::SignalCapture,
 };
-use crate::{
-    error::{DecodeError, Place, Refusal, RefusalKind},
+use base::{
+    backoff::{self, Backoff},
+    clock,
+};
+use hub::{feeds::FeedState, pipeline::HubStopped};
+use ingest::{
+    decode::sportradar_uof::ControlMessage,
+    error::{DecodeError, RefusalKind},
     normalize::Interpret,
 };
 
@@ -111,25 +114,26 @@ impl UofSettings {
     }
 }
 
-/// Follows the feed until the receiver is dropped. `route` is called with the routing
+/// Follows the feed until the hub has stopped. `route` is called with the routing
 /// key of each message before the interpreter gets the body: only the key says which sport it is
 /// about.
 pub async fn run(
     settings: UofSettings,
     interpreter: Box<dyn Interpret>,
     route: impl FnMut(&str) + Send,
-    reports: ReportSender,
+    mut sender: SourceSender,
 ) {
-    let mut feed = OddsFeed::new(&settings, interpreter, route, &reports);
-    feed.resume();
+    let resume = sender.take_resume();
+    let mut feed = OddsFeed::new(&settings, interpreter, route, &sender);
+    resume.into_iter().for_each(|resume| feed.resume(resume));
     let source = async {
         let mut reconnector = Reconnector::new(settings.backoff_first, settings.backoff_most);
         loop {
             let end = feed.follow(&mut reconnector).await;
-            reconnector.wait(end, &reports).await?;
+            reconnector.wait(end, &sender).await?;
         }
     };
-    reports.until_closed(source).await;
+    sender.until_closed(source).await;
 }
 
 /// The next document of a fixture. Waits for ever if none are requested.
@@ -150,7 +154,7 @@ async fn next_descriptions(descriptions: &mut Option<Descriptions>) -> Vec<u8> {
 
 struct OddsFeed<'a, R> {
     settings: &'a UofSettings,
-    reports: &'a ReportSender,
+    sender: &'a SourceSender,
     interpreter: SignalCapture,
     route: R,
     products: Products,
@@ -178,7 +182,7 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
         settings: &'a UofSettings,
         interpreter: Box<dyn Interpret>,
         route: R,
-        reports: &'a ReportSender,
+        sender: &'a SourceSender,
     ) -> Self {
         let UofSettings { products, alive_within, recovery_within, recovery_rates, .. } =
             settings.clone();
@@ -188,7 +192,7 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
         let now = Instant::now();
         Self {
             settings,
-            reports,
+            sender,
             interpreter: SignalCapture::new(interpreter),
             route,
             products: Products::new(
@@ -200,10 +204,10 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
                 now,
             ),
             recovery: RecoveryClient::new(settings.api.clone()),
-            fixtures: settings.fixtures.then(|| Fixtures::start(settings, reports.name())),
+            fixtures: settings.fixtures.then(|| Fixtures::start(settings, sender.name())),
             descriptions: settings
                 .descriptions
-                .then(|| Descriptions::start(settings, reports.name())),
+                .then(|| Descriptions::start(settings, sender.name())),
             backoff: Backoff::new(settings.backoff_first, settings.backoff_most),
             denials: Backoff::new(settings.backoff_most, settings.backoff_most * 10),
             rng,
@@ -213,29 +217,28 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
     }
 
     /// Goes on from where an earlier run has ended. Without what came before, only the limits of recoveries go on.
-    fn resume(&mut self) {
-        let Some(Resume { position, matches }) = self.reports.take_resume() else { return };
-        let (feed, wall_ms) = (self.settings.feed(), self.reports.now() / 1000);
+    fn resume(&mut self, Resume { position, matches }: Resume) {
+        let (feed, wall_ms) = (self.settings.feed(), clock::now() / 1000);
         let feed = matches.as_ref().map(|_| &*feed);
         if self.products.resume(&position, feed, Instant::now(), wall_ms) {
             self.interpreter.resume(matches.unwrap_or_default());
         }
     }
 
-    async fn report_position(&mut self) -> Result<(), ReceiverClosed> {
-        let (feed, wall_ms) = (self.settings.feed(), self.reports.now() / 1000);
+    async fn report_position(&mut self) -> Result<(), HubStopped> {
+        let (feed, wall_ms) = (self.settings.feed(), clock::now() / 1000);
         match self.products.take_position(&feed, Instant::now(), wall_ms) {
-            Some(position) => self.reports.send(Report::Position(position.into())).await,
+            Some(position) => self.sender.position(position.into()).await,
             None => Ok(()),
         }
     }
 
     async fn follow(&mut self, reconnector: &mut Reconnector) -> Result<Infallible, ConnectionEnd> {
         let mut messages = self.settings.broker.subscribe().await?;
-        reconnector.connected(self.reports);
+        reconnector.connected();
         self.products.connected(Instant::now());
         self.live = false;
-        self.reports.send(Report::Recovering).await?;
+        self.sender.state(FeedState::Recovering).await?;
         let mut pending = JoinSet::new();
         self.request_recoveries(&mut pending);
         self.request_names();
@@ -285,33 +288,27 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
     /// Takes a document of the HTTP interface.
     async fn take(&mut self, document: &[u8]) -> Result<(), ConnectionEnd> {
         self.number += 1;
-        Ok(self.reports.message(&mut self.interpreter, document, self.number).await?)
+        Ok(self.sender.message(&mut self.interpreter, document, self.number).await?)
     }
 
     async fn handle(&mut self, delivery: Delivery) -> Result<(), ConnectionEnd> {
         self.number += 1;
         let body = delivery.data.as_slice();
         if body.len() > self.settings.message_bytes_max {
-            let refused = self.too_long(body);
-            self.reports.send(Report::Refused(refused)).await?;
+            let most = self.settings.message_bytes_max;
+            let why = format!("a message of {} bytes is longer than {most}", body.len());
+            let error = DecodeError::new(RefusalKind::TooLong, why);
+            self.sender.refuse(error, self.number, body).await?;
         } else {
             (self.route)(delivery.routing_key.as_str());
             if let Some(fixtures) = &mut self.fixtures {
                 fixtures.note(delivery.routing_key.as_str());
             }
-            self.reports.message(&mut self.interpreter, body, self.number).await?;
+            self.sender.message(&mut self.interpreter, body, self.number).await?;
             self.handle_control(body);
         }
         let acked = delivery.acker.ack(BasicAckOptions::default()).await;
         acked.map(|_| ()).map_err(|error| self.settings.broker.disconnect(&error).into())
-    }
-
-    fn too_long(&self, body: &[u8]) -> Refusal {
-        let most = self.settings.message_bytes_max;
-        let why = format!("a message of {} bytes is longer than {most}", body.len());
-        let error = DecodeError::new(RefusalKind::TooLong, why);
-        let location = Place { file: self.reports.name().clone(), line: self.number };
-        Refusal::new(error, location, body)
     }
 
     fn handle_control(&mut self, body: &[u8]) {
@@ -337,7 +334,7 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
     /// Requests the recoveries that are due. A full recovery of all products brings an image, so the
     /// interpreter drops its state; after a partial one the rest of its state stays valid.
     fn request_recoveries(&mut self, pending: &mut JoinSet<RecoveryResult>) {
-        let requests = self.products.due_requests(Instant::now(), self.reports.now() / 1000);
+        let requests = self.products.due_requests(Instant::now(), clock::now() / 1000);
         if requests.len() == self.settings.products.len()
             && requests.iter().all(|request| request.after.is_none())
         {
@@ -359,7 +356,7 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
         result: &Result<(), RecoveryError>,
     ) {
         let Err(error) = result else { return };
-        let now = self.reports.now();
+        let now = clock::now();
         let wait = match error {
             RecoveryError::Unsent | RecoveryError::Transient => {
                 self.backoff.failed(now, &mut self.rng)
@@ -369,7 +366,7 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
             }
         };
         tracing::warn!(
-            source = &**self.reports.name(),
+            source = &**self.sender.name(),
             product = self.products.name(request.index),
             wait_s = wait.as_secs(),
             %error,
@@ -381,12 +378,12 @@ impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
         self.products.failed(request, Instant::now() + wait);
     }
 
-    async fn report_state(&mut self) -> Result<(), ReceiverClosed> {
+    async fn report_state(&mut self) -> Result<(), HubStopped> {
         let live = self.products.all_live();
         if live == self.live {
             return Ok(());
         }
         self.live = live;
-        self.reports.send(if live { Report::Live } else { Report::Recovering }).await
+        self.sender.state(if live { FeedState::Live } else { FeedState::Recovering }).await
     }
 }

@@ -6,7 +6,7 @@ use reqwest::{Client, RequestBuilder, StatusCode, Url, header::HeaderValue, redi
 use rustls::ClientConfig;
 
 use super::product::RecoveryRequest;
-use crate::source::secret::Secret;
+use base::secret::Secret;
 
 /// The HTTP API for recoveries.
 #[derive(Clone)]

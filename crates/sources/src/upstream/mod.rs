@@ -4,7 +4,7 @@
 //! Subscribes to channels and patterns, resumes after a disconnect from its last positions, detects
 //! gaps by the beats, and reconnects when a `bye` requests it. `Live` once a beat confirms every
 //! subscription. The documents are interpreted by
-//! [`Matchwire`](crate::normalize::matchwire::Matchwire), which gets images, updates, ends of
+//! [`Matchwire`](ingest::normalize::matchwire::Matchwire), which gets images, updates, ends of
 //! channels, and the frames with the other hub's time, each once and in order.
 
 mod frame;
@@ -18,14 +18,15 @@ use self::{
     frame::FrameHeader,
     position::{ChannelPositions, FrameEffect},
 };
-use super::{
-    ReceiverClosed, Report, ReportSender,
+use crate::{
+    SourceSender,
     reconnect::{ConnectionEnd, Disconnect, Reconnector},
-    secret::Secret,
     signal_capture::SignalCapture,
     websocket::{Address, AddressError, Incoming, Socket, SocketLimits},
 };
-use crate::normalize::Interpret;
+use base::secret::Secret;
+use hub::{feeds::FeedState, pipeline::HubStopped};
+use ingest::normalize::Interpret;
 
 /// The longest wait before reconnecting after a `bye`.
 const RECONNECT_MOST: Duration = Duration::from_secs(10 * 60);
@@ -63,15 +64,15 @@ impl UpstreamSettings {
     }
 }
 
-/// Follows the other hub until the receiver is dropped.
+/// Follows the other hub until the hub has stopped.
 pub async fn run(
     settings: UpstreamSettings,
     interpreter: Box<dyn Interpret>,
-    reports: ReportSender,
+    sender: SourceSender,
 ) {
     let mut client = UpstreamClient {
         settings: &settings,
-        reports: &reports,
+        sender: &sender,
         interpreter: SignalCapture::new(interpreter),
         positions: ChannelPositions::new(settings.channels.clone(), settings.every_ms),
         live: false,
@@ -81,15 +82,15 @@ pub async fn run(
         let mut reconnector = settings.limits.reconnector();
         loop {
             let end = client.follow(&mut reconnector).await;
-            reconnector.wait(end, &reports).await?;
+            reconnector.wait(end, &sender).await?;
         }
     };
-    reports.until_closed(source).await;
+    sender.until_closed(source).await;
 }
 
 struct UpstreamClient<'a> {
     settings: &'a UpstreamSettings,
-    reports: &'a ReportSender,
+    sender: &'a SourceSender,
     interpreter: SignalCapture,
     positions: ChannelPositions,
     /// The state reported last.
@@ -101,10 +102,10 @@ struct UpstreamClient<'a> {
 impl UpstreamClient<'_> {
     async fn follow(&mut self, reconnector: &mut Reconnector) -> Result<Infallible, ConnectionEnd> {
         let mut socket = Socket::connect(&self.settings.address, &self.settings.limits).await?;
-        reconnector.connected(self.reports);
+        reconnector.connected();
         self.positions.connected();
         self.live = false;
-        self.reports.send(Report::Recovering).await?;
+        self.sender.state(FeedState::Recovering).await?;
         loop {
             match socket.next().await? {
                 Incoming::KeepAlive => {}
@@ -152,18 +153,18 @@ impl UpstreamClient<'_> {
         Ok(self.report_state().await?)
     }
 
-    async fn interpret(&mut self, bytes: &[u8]) -> Result<(), ReceiverClosed> {
+    async fn interpret(&mut self, bytes: &[u8]) -> Result<(), HubStopped> {
         self.number += 1;
-        self.reports.message(&mut self.interpreter, bytes, self.number).await
+        self.sender.message(&mut self.interpreter, bytes, self.number).await
     }
 
-    async fn report_state(&mut self) -> Result<(), ReceiverClosed> {
+    async fn report_state(&mut self) -> Result<(), HubStopped> {
         let live = self.positions.is_complete();
         if live == self.live {
             return Ok(());
         }
         self.live = live;
-        self.reports.send(if live { Report::Live } else { Report::Recovering }).await
+        self.sender.state(if live { FeedState::Live } else { FeedState::Recovering }).await
     }
 }
 

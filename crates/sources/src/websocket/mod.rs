@@ -1,6 +1,6 @@
 //! A provider's feed over a WebSocket, interpreted message by message.
 //!
-//! It reports `Recovering` when it is connected and has subscribed, and `Live` when the interpreter
+//! It sender `Recovering` when it is connected and has subscribed, and `Live` when the interpreter
 //! signals that the data is complete, or with the first message if the feed has no such signal. A
 //! disconnect is reported at once; the source then reconnects and subscribes again.
 
@@ -10,12 +10,13 @@ use std::convert::Infallible;
 
 pub use self::socket::{Address, AddressError, SocketLimits};
 pub(super) use self::socket::{Incoming, Socket};
-use super::{
-    ReceiverClosed, Report, ReportSender,
+use crate::{
+    SourceSender,
     reconnect::{ConnectionEnd, Reconnector},
-    secret::Secret,
 };
-use crate::normalize::Interpret;
+use base::secret::Secret;
+use hub::{feeds::FeedState, pipeline::HubStopped};
+use ingest::normalize::Interpret;
 
 /// The address of the provider and its conventions.
 #[derive(Debug, Clone)]
@@ -33,7 +34,7 @@ pub struct WebSocketSettings {
 /// When the data of the feed counts as complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LiveWhen {
-    /// The interpreter signals it, by [`Signal::Fresh`](crate::normalize::Signal::Fresh).
+    /// The interpreter signals it, by [`Signal::Fresh`](ingest::normalize::Signal::Fresh).
     #[default]
     Signalled,
     /// With the first message: it is a whole image, or the feed sends only changes.
@@ -47,21 +48,21 @@ impl WebSocketSettings {
     }
 }
 
-/// Follows the provider until the receiver is dropped.
+/// Follows the provider until the hub has stopped.
 pub async fn run(
     settings: WebSocketSettings,
     interpreter: Box<dyn Interpret>,
-    reports: ReportSender,
+    sender: SourceSender,
 ) {
     let mut feed = WebSocketFeed { interpreter, number: 0 };
     let source = async {
         let mut reconnector = settings.limits.reconnector();
         loop {
-            let end = feed.follow(&settings, &reports, &mut reconnector).await;
-            reconnector.wait(end, &reports).await?;
+            let end = feed.follow(&settings, &sender, &mut reconnector).await;
+            reconnector.wait(end, &sender).await?;
         }
     };
-    reports.until_closed(source).await;
+    sender.until_closed(source).await;
 }
 
 struct WebSocketFeed {
@@ -74,24 +75,24 @@ impl WebSocketFeed {
     async fn follow(
         &mut self,
         settings: &WebSocketSettings,
-        reports: &ReportSender,
+        sender: &SourceSender,
         reconnector: &mut Reconnector,
     ) -> Result<Infallible, ConnectionEnd> {
         let mut socket = Socket::connect(&settings.address, &settings.limits).await?;
-        reconnector.connected(reports);
+        reconnector.connected();
         for message in &settings.first {
             socket.send(message.expose()).await?;
         }
         self.interpreter.restart();
-        reports.send(Report::Recovering).await?;
+        sender.state(FeedState::Recovering).await?;
         let mut awaiting_first = settings.live == LiveWhen::FirstMessage;
         loop {
             match socket.next().await? {
-                Incoming::KeepAlive => reports.send(Report::Heartbeat).await?,
+                Incoming::KeepAlive => sender.alive().await?,
                 Incoming::Message(bytes) => {
-                    self.handle(settings.lines, &bytes, reports).await?;
+                    self.handle(settings.lines, &bytes, sender).await?;
                     if std::mem::take(&mut awaiting_first) {
-                        reports.send(Report::Live).await?;
+                        sender.state(FeedState::Live).await?;
                     }
                 }
             }
@@ -102,25 +103,21 @@ impl WebSocketFeed {
         &mut self,
         lines: bool,
         bytes: &[u8],
-        reports: &ReportSender,
-    ) -> Result<(), ReceiverClosed> {
+        sender: &SourceSender,
+    ) -> Result<(), HubStopped> {
         if !lines {
-            return self.message(bytes, reports).await;
+            return self.message(bytes, sender).await;
         }
         for line in bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
             if !line.is_empty() {
-                self.message(line, reports).await?;
+                self.message(line, sender).await?;
             }
         }
         Ok(())
     }
 
-    async fn message(
-        &mut self,
-        bytes: &[u8],
-        reports: &ReportSender,
-    ) -> Result<(), ReceiverClosed> {
+    async fn message(&mut self, bytes: &[u8], sender: &SourceSender) -> Result<(), HubStopped> {
         self.number += 1;
-        reports.message(&mut *self.interpreter, bytes, self.number).await
+        sender.message(&mut *self.interpreter, bytes, self.number).await
     }
 }

@@ -26,10 +26,8 @@ use tokio_tungstenite::{
     },
 };
 
-use crate::source::{
-    reconnect::{Disconnect, Reconnector},
-    secret::Secret,
-};
+use crate::reconnect::{Disconnect, Reconnector};
+use base::secret::Secret;
 
 /// The URL and the headers of a socket. `Display` and `Debug` omit the query and the headers, which
 /// may contain secrets.
@@ -113,7 +111,7 @@ impl fmt::Debug for Address {
 /// The limits of a socket.
 #[derive(Debug, Clone)]
 pub struct SocketLimits {
-    /// The trusted authorities; see [`crate::source::tls::client`].
+    /// The trusted authorities; see [`base::tls::client`].
     pub tls: Arc<ClientConfig>,
     /// The time limit for connecting and the handshake together. Default: 10 s.
     pub connect_timeout: Duration,
@@ -142,13 +140,13 @@ impl SocketLimits {
         }
     }
 
-    pub(in crate::source) fn reconnector(&self) -> Reconnector {
+    pub(crate) fn reconnector(&self) -> Reconnector {
         Reconnector::new(self.backoff_first, self.backoff_most)
     }
 }
 
 /// What was received.
-pub(in crate::source) enum Incoming {
+pub(crate) enum Incoming {
     /// Text or binary.
     Message(Bytes),
     /// A ping or a pong: the peer is alive.
@@ -160,13 +158,13 @@ trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
 
 /// An open socket.
-pub(in crate::source) struct Socket {
+pub(crate) struct Socket {
     stream: WebSocketStream<Box<dyn Transport>>,
     silence: Duration,
 }
 
 impl Socket {
-    pub(in crate::source) async fn connect(
+    pub(crate) async fn connect(
         address: &Address,
         limits: &SocketLimits,
     ) -> Result<Self, Disconnect> {
@@ -205,16 +203,16 @@ impl Socket {
     }
 
     /// Sets the time without a frame after which the connection is dead.
-    pub(in crate::source) fn expect_within(&mut self, silence: Duration) {
+    pub(crate) fn expect_within(&mut self, silence: Duration) {
         self.silence = silence;
     }
 
-    pub(in crate::source) async fn send(&mut self, text: &str) -> Result<(), Disconnect> {
+    pub(crate) async fn send(&mut self, text: &str) -> Result<(), Disconnect> {
         self.write(Message::text(text)).await
     }
 
     /// Waits for the next message, and pings the peer if it is silent.
-    pub(in crate::source) async fn next(&mut self) -> Result<Incoming, Disconnect> {
+    pub(crate) async fn next(&mut self) -> Result<Incoming, Disconnect> {
         let began = Instant::now();
         let pinged = began + self.silence / 3;
         if let Ok(received) = timeout_at(pinged, self.read()).await {

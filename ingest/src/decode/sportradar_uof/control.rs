@@ -11,7 +11,7 @@ use quick_xml::{
 
 /// A message about the feed itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ControlMessage {
+pub enum ControlMessage {
     /// `product` works; `timestamp`, in milliseconds, is by the provider's clock. If `subscribed` is
     /// false, some of its messages were missed.
     Alive { product: u32, timestamp: i64, subscribed: bool },
@@ -23,7 +23,8 @@ pub(super) enum ControlMessage {
 
 impl ControlMessage {
     /// `None` for every other message, and for one that lacks a required attribute.
-    pub(super) fn parse(body: &[u8]) -> Option<Self> {
+    #[must_use]
+    pub fn parse(body: &[u8]) -> Option<Self> {
         let mut reader = Reader::from_reader(body);
         loop {
             match reader.read_event().ok()? {

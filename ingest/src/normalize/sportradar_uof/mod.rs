@@ -39,7 +39,6 @@ use self::{
     names::MarketNames,
 };
 use super::{Interpret, Interpretation, KnownMatch, Signal, batch};
-pub use crate::decode::sportradar_uof::{Control, control};
 use crate::{
     decode::sportradar_uof::{self as decode, Kind, MarketDescription, Message, Range, UofFixture},
     error::{DecodeError, RefusalKind},

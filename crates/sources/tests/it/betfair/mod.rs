@@ -7,12 +7,12 @@ mod trouble;
 
 use std::fs;
 
-use ingest::source::{
-    ReportSender,
-    betfair::{BetfairSettings, Session, SettingsError, run},
-    secret::Secret,
-};
+use base::secret::Secret;
 use serde_json::{Value, json};
+use sources::{
+    SourceSender,
+    betfair::{BetfairSettings, Session, SettingsError, run},
+};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
@@ -41,7 +41,7 @@ impl Rig {
 
     async fn start_tapped(
         adjust: impl FnOnce(&mut BetfairSettings),
-        tap: impl FnOnce(ReportSender) -> ReportSender,
+        tap: impl FnOnce(SourceSender) -> SourceSender,
     ) -> Self {
         let peer = Peer::bind("127.0.0.1:0").await.expect("a port");
         let folder = tempfile::tempdir().expect("a folder");

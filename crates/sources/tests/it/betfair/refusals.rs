@@ -2,14 +2,13 @@
 
 use std::fs;
 
-use ingest::{
-    error::RefusalKind,
-    source::betfair::{Session, SettingsError, run},
-};
+use ingest::error::RefusalKind;
 use serde_json::json;
+use sources::betfair::{Session, SettingsError, run};
 
 use super::{Rig, settings, subscription};
 use crate::support::{
+    Report,
     betfair::{Caller, Peer},
     follower::{Follower, SECRETS},
     soon,
@@ -127,7 +126,7 @@ async fn peer_with_an_untrusted_certificate_is_rejected() {
     loop {
         let ended = soon("a handshake", stranger.accept()).await;
         assert!(ended.is_err(), "it trusts a stranger");
-        let ingest::source::Report::Down(reason) = rig.follower.state().await else {
+        let Report::Down(reason) = rig.follower.state().await else {
             panic!("it cannot be up");
         };
         if reason.contains("invalid peer certificate") {

@@ -1,15 +1,14 @@
 //! Facts from several connections equal the facts from a single one.
 
 use facts::event::{Event, MarketStatus};
-use ingest::{
-    normalize::betfair::Normalizer,
-    source::{RawMessage, ReportSender},
-};
+use ingest::normalize::betfair::Normalizer;
 use serde_json::{Value, json};
+use sources::{RawMessage, SourceSender};
 use tokio::sync::mpsc;
 
 use super::{Rig, fixture, subscription};
 use crate::support::{
+    Report,
     betfair::{Caller, Peer, stream::Stream},
     book::Book,
     recorded::lines,
@@ -205,8 +204,8 @@ async fn source_reconnects_to_a_restarted_peer() {
     stream.catch_up(&mut caller, &subscribed, 5, 1).await.expect("the peer reads");
     loop {
         match rig.follower.state().await {
-            ingest::source::Report::Down(_) => {}
-            state => break assert_eq!(state, ingest::source::Report::Recovering),
+            Report::Down(_) => {}
+            state => break assert_eq!(state, Report::Recovering),
         }
     }
     rig.follower.states(&["Live"]).await;
@@ -216,7 +215,7 @@ async fn source_reconnects_to_a_restarted_peer() {
 #[tokio::test]
 async fn tap_receives_raw_market_messages() {
     let (tx, mut tapped) = mpsc::channel::<RawMessage>(8);
-    let rig = Rig::start_tapped(|_| {}, |reports: ReportSender| reports.with_raw(tx)).await;
+    let rig = Rig::start_tapped(|_| {}, |reports: SourceSender| reports.with_raw(tx)).await;
     let (mut caller, subscribed) = rig.subscribed().await;
     let image = json!({"op": "mcm", "id": subscribed["id"], "ct": "SUB_IMAGE"}).to_string();
     caller.send(&image).await.expect("the peer reads");

@@ -2,16 +2,12 @@
 
 use std::{io::Write, time::Duration};
 
+use base::{secret::Secret, tls};
 use flate2::{Compression, write::GzEncoder};
-use ingest::source::{
-    Report,
-    poll::{self, Credential, PollSettings, Quota, Request},
-    secret::Secret,
-    tls,
-};
+use sources::poll::{self, Credential, PollSettings, Quota, Request};
 
 use super::http::{ReceivedRequest, Reply, Server};
-use crate::support::{Listener, SECRET, Small, goals};
+use crate::support::{Listener, Report, SECRET, Small, goals};
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)

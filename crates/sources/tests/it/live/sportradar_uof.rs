@@ -10,18 +10,14 @@ use super::{
     http::{Reply, Server},
     provider::{Provider, Recovery},
 };
-use crate::support::{Listener, SECRET, Small, goals, listener::now};
+use crate::support::{Listener, Report, SECRET, Small, goals, listener::now};
+use base::{secret::Secret, tls};
 use facts::event::Micros;
 use ingest::{
     error::DecodeError,
     normalize::{Interpret, Interpretation},
-    source::{
-        Report,
-        secret::Secret,
-        sportradar_uof::{self, Api, Product, RecoveryRates, UofSettings},
-        tls,
-    },
 };
+use sources::sportradar_uof::{self, Api, Product, RecoveryRates, UofSettings};
 
 /// Odds as small test messages, and the feed's control messages, which the interpreter does not
 /// know.
@@ -202,8 +198,7 @@ async fn a_silent_product_is_recovered(broker: &Broker) {
     // Two seconds of silence.
     let reports = listener.until(|report| *report == Report::Recovering).await;
     // What made it live may have been repeated meanwhile.
-    let is_expected =
-        |it: &Report| matches!(it, Report::Heartbeat | Report::Position(_) | Report::Recovering);
+    let is_expected = |it: &Report| matches!(it, Report::Heartbeat | Report::Recovering);
     assert!(reports.iter().all(is_expected), "{reports:?}");
     provider.alive(1, began + 2500, 1).await;
     let again = Recovery::next(&mut api).await;

@@ -2,19 +2,15 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use base::{secret::Secret, tls};
 use facts::event::{Fact, MarketChange, MarketStatus};
 use futures_util::{SinkExt, StreamExt};
-use ingest::{
-    normalize::matchwire::Matchwire,
-    source::{
-        Report,
-        secret::Secret,
-        tls,
-        upstream::{self, UpstreamSettings},
-        websocket::SocketLimits,
-    },
-};
+use ingest::normalize::matchwire::Matchwire;
 use serde_json::{Value, json};
+use sources::{
+    upstream::{self, UpstreamSettings},
+    websocket::SocketLimits,
+};
 use tokio::{
     net::TcpStream,
     time::{Instant, timeout},
@@ -29,7 +25,7 @@ use tokio_tungstenite::{
 };
 
 use super::socket::Peer;
-use crate::support::{Listener, PATIENCE, SECRET, goals};
+use crate::support::{Listener, PATIENCE, Report, SECRET, goals};
 
 const MATCH: &str = "football/7";
 const BOOK: &str = "football/7/odds/larkodds";

@@ -2,15 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
+use base::{secret::Secret, tls};
 use futures_util::{SinkExt, StreamExt};
-use ingest::source::{
-    Report,
-    secret::Secret,
-    tls,
-    websocket::{self, Address, LiveWhen, SocketLimits, WebSocketSettings},
-};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::PrivateKeyDer;
+use sources::websocket::{self, Address, LiveWhen, SocketLimits, WebSocketSettings};
 use tokio_rustls::TlsAcceptor;
 use tokio_tungstenite::{
     accept_hdr_async,
@@ -22,7 +18,7 @@ use tokio_tungstenite::{
 };
 
 use super::socket::{Peer, check_headers, say};
-use crate::support::{Listener, SECRET, Small, goals};
+use crate::support::{Listener, Report, SECRET, Small, goals};
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)

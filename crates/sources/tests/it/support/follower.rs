@@ -1,18 +1,15 @@
 //! A follower of a source: keeps all its reports, and looks for secrets in them.
 
-use std::{
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
-
-use facts::event::{Event, Micros};
-use ingest::{
-    error::Refusal,
-    source::{Report, ReportSender, SourceMessage},
-};
+use facts::event::Event;
+use hub::pipeline::Input;
+use ingest::error::Refusal;
+use sources::SourceSender;
 use tokio::sync::mpsc;
 
-use super::soon;
+use super::{
+    report::{Report, channel},
+    soon,
+};
 
 /// Texts that no source may ever reveal.
 pub(crate) const SECRETS: [&str; 2] = ["SECRET-APP-KEY", "SECRET-SESSION"];
@@ -22,17 +19,16 @@ pub(crate) const SECRETS: [&str; 2] = ["SECRET-APP-KEY", "SECRET-SESSION"];
 const REPORTS_MAX: usize = 1 << 16;
 
 pub(crate) struct Follower {
-    messages: mpsc::Receiver<SourceMessage>,
+    inputs: mpsc::Receiver<Input>,
     pub events: Vec<Event>,
     pub refused: Vec<Refusal>,
     pub heartbeats: usize,
 }
 
 impl Follower {
-    pub(crate) fn new() -> (Self, ReportSender) {
-        let (tx, messages) = mpsc::channel(REPORTS_MAX);
-        let reports = ReportSender::new(Arc::from("test"), tx, now);
-        (Self { messages, events: Vec::new(), refused: Vec::new(), heartbeats: 0 }, reports)
+    pub(crate) fn new() -> (Self, SourceSender) {
+        let (sender, inputs) = channel(REPORTS_MAX);
+        (Self { inputs, events: Vec::new(), refused: Vec::new(), heartbeats: 0 }, sender)
     }
 
     /// The next state that the source reports; facts and refusals before it are stored.
@@ -93,22 +89,17 @@ impl Follower {
     }
 
     async fn next(&mut self, what: &str) -> Report {
-        let message = soon(what, self.messages.recv()).await.expect("the source goes on");
-        let shown = match &message.report {
+        let input = soon(what, self.inputs.recv()).await.expect("the source goes on");
+        let report = Report::from(input);
+        let shown = match &report {
             // Whole images are long, and consist of parsed prices.
             Report::Batch(batch) => format!("{:?}", batch.events.first()),
             Report::Refused(refusal) => {
                 format!("{refusal:?} {}", String::from_utf8_lossy(&refusal.bytes))
             }
-            _ => format!("{message:?}"),
+            _ => format!("{report:?}"),
         };
         assert!(SECRETS.iter().all(|secret| !shown.contains(secret)), "{shown}");
-        message.report
+        report
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the clock of the test's own hub")]
-fn now() -> Micros {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later than 1970");
-    i64::try_from(since.as_micros()).expect("and not that late")
 }

@@ -1,15 +1,18 @@
 //! A listener of a source, and an interpreter of small test messages.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use facts::event::{Batch, Event, Fact, FootballFact, FootballScore, Id, Micros, Sport, Timed};
+use hub::pipeline::Input;
 use ingest::{
     error::{DecodeError, RefusalKind},
     normalize::{Interpret, Interpretation, Signal},
-    source::{Report, ReportSender, SourceMessage},
 };
 use serde::Deserialize;
+use sources::SourceSender;
 use tokio::{sync::mpsc, task::JoinHandle, time::timeout};
+
+use super::report::{Report, channel};
 
 /// A timeout that a working machine never reaches.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -19,26 +22,24 @@ pub(crate) const SECRET: &str = "s3cret-key";
 
 /// A listener of a source.
 pub(crate) struct Listener {
-    messages: mpsc::Receiver<SourceMessage>,
+    inputs: mpsc::Receiver<Input>,
     source: JoinHandle<()>,
 }
 
 impl Listener {
     /// Starts a source; `run` receives its reports.
-    pub(crate) fn start<F>(run: impl FnOnce(ReportSender) -> F) -> Self
+    pub(crate) fn start<F>(run: impl FnOnce(SourceSender) -> F) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let (tx, messages) = mpsc::channel(64);
-        let reports = ReportSender::new(Arc::from("test"), tx, now);
-        Self { messages, source: tokio::spawn(run(reports)) }
+        let (sender, inputs) = channel(64);
+        Self { inputs, source: tokio::spawn(run(sender)) }
     }
 
     /// The next report; checks that it contains no secret.
     pub(crate) async fn next(&mut self) -> Report {
-        let message =
-            timeout(PATIENCE, self.messages.recv()).await.expect("the source says nothing");
-        let report = message.expect("the source has ended").report;
+        let input = timeout(PATIENCE, self.inputs.recv()).await.expect("the source sends nothing");
+        let report = Report::from(input.expect("the source has ended"));
         assert!(!format!("{report:?}").contains(SECRET), "{report:?} holds the secret");
         report
     }
@@ -67,7 +68,7 @@ impl Listener {
 
     /// Stops listening; this must end the source.
     pub(crate) async fn stop(self) {
-        drop(self.messages);
+        drop(self.inputs);
         let ended = timeout(PATIENCE, self.source).await.expect("the source does not end");
         ended.expect("the source panicked");
     }

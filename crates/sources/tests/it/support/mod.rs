@@ -5,13 +5,17 @@ pub(crate) mod book;
 pub(crate) mod follower;
 pub(crate) mod listener;
 pub(crate) mod recorded;
+pub(crate) mod report;
 
 use std::{
     future::Future,
     path::{Path, PathBuf},
 };
 
-pub(crate) use self::listener::{Listener, PATIENCE, SECRET, Small, goals};
+pub(crate) use self::{
+    listener::{Listener, PATIENCE, SECRET, Small, goals},
+    report::Report,
+};
 
 /// What an event gives that must happen within [`PATIENCE`].
 pub(crate) async fn soon<T>(what: &str, event: impl Future<Output = T>) -> T {
