@@ -80,8 +80,8 @@ def sentence(text):
 def structs():
     """The structs with public fields of all modules of settings, by name."""
     found = {}
-    places = ("src/config/*.rs", *(f"{folder}/src/{name}" for folder in ("*", "crates/*") for name in ("config.rs", "config/*.rs")))
-    for path in sorted(path for place in places for path in TOP.glob(place)):
+    patterns = ("src/config/*.rs", *(f"{folder}/src/{name}" for folder in ("*", "crates/*") for name in ("config.rs", "config/*.rs")))
+    for path in sorted(path for pattern in patterns for path in TOP.glob(pattern)):
         source = path.read_text()
         found |= {name: read_section(block, body) for block, name, body in STRUCT.findall(source)}
         found |= {alias: found[name] for alias, name in ALIAS.findall(source) if name in found}

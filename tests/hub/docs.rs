@@ -1,8 +1,14 @@
 //! The pages of `docs/` say what the program does: codes, metrics and examples are held against it.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs, iter,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
+
+use crate::layers::members;
 
 const PROTOCOL: &str = include_str!("../../docs/PROTOCOL.md");
 const INGEST: &str = include_str!("../../docs/INGEST.md");
@@ -99,12 +105,8 @@ fn every_metric_is_described_and_every_described_one_is_counted() {
         .collect();
     assert!(described.len() > 10, "the metrics were not found: {described:?}");
     let mut source = String::new();
-    for entry in fs::read_dir(env!("CARGO_MANIFEST_DIR")).expect("the folder of the crates") {
-        let folder = entry.expect("an entry").path();
-        let folder = if folder.ends_with("src") { folder } else { folder.join("src") };
-        if folder.is_dir() {
-            read_all(&folder, &mut source);
-        }
+    for folder in crates() {
+        read_all(&folder, &mut source);
     }
     for name in &described {
         assert!(source.contains(&format!("\"{name}\"")), "nothing counts {name}");
@@ -180,23 +182,8 @@ fn every_setting_that_is_named_exists() {
 fn every_function_and_file_in_the_architecture_exists() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut source = String::new();
-    let crates = [
-        "",
-        "accounts",
-        "base",
-        "database",
-        "fanout",
-        "history",
-        "hub",
-        "ingest",
-        "record",
-        "simulator",
-        "crates/sources",
-        "web",
-        "webhooks",
-    ];
-    for folder in crates.map(|name| Path::new(name).join("src")) {
-        read_all(&top.join(folder), &mut source);
+    for folder in crates() {
+        read_all(&folder, &mut source);
     }
     for name in all_between(ARCHITECTURE, "`", "`") {
         if let Some((noun, function)) = name.split_once("::")
@@ -210,6 +197,13 @@ fn every_function_and_file_in_the_architecture_exists() {
             assert!(top.join(name).exists(), "there is no {name}");
         }
     }
+}
+
+/// The sources of the program and of each crate of the workspace.
+fn crates() -> Vec<PathBuf> {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = iter::once(String::new()).chain(members());
+    folders.map(|folder| top.join(folder).join("src")).collect()
 }
 
 fn read_all(folder: &Path, out: &mut String) {

@@ -66,9 +66,9 @@ def count(top=TOP):
 
 
 def crates(top):
-    """The folders of the workspace's crates by name, which is the folder's own except for the package at the top."""
+    """The folders of the workspace's crates by name: the folder's own without `crates/` and `tools/`."""
     members = tomllib.loads((top / "Cargo.toml").read_text())["workspace"]["members"]
-    return {ROOT: "."} | {member: member for member in sorted(members)}
+    return {ROOT: "."} | {re.sub("^(crates|tools)/", "", member): member for member in sorted(members)}
 
 
 # ---------------------------------------------------------------------------------------- words
