@@ -204,7 +204,7 @@ impl InputSender {
     ///
     /// If the hub has stopped.
     pub fn blocking_send(&self, input: impl Into<Input>) -> Result<(), HubStopped> {
-        let mut input = input.into();
+        let mut input: Input = input.into();
         input.number(self.ids.as_ref());
         self.queue.blocking_send(input).map_err(|_| HubStopped)
     }
