@@ -5,7 +5,7 @@
 //! breaks or is silent. The next one resumes from the last position whose messages were all passed on
 //! (`initialClk`, `clk`), or starts with an image if there is none.
 //!
-//! [`Live`] interprets the messages. When it sender a loss, an image is requested on the same
+//! [`Live`] interprets the messages. When it reports a loss, an image is requested on the same
 //! connection. After a second loss within a minute the connection is closed instead, so that the
 //! back-off between connections limits how often images are requested.
 //!

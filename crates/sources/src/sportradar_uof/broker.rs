@@ -15,7 +15,8 @@ use lapin::{
 use rustls::ClientConfig;
 use tokio::{net::lookup_host, time::timeout};
 
-use crate::{reconnect::Disconnect, secret::Secret};
+use crate::reconnect::Disconnect;
+use base::secret::Secret;
 
 /// How to reach the broker, and what to subscribe to.
 #[derive(Debug, Clone)]

@@ -125,7 +125,9 @@ pub async fn run(
 ) {
     let resume = sender.take_resume();
     let mut feed = OddsFeed::new(&settings, interpreter, route, &sender);
-    resume.into_iter().for_each(|resume| feed.resume(resume));
+    if let Some(resume) = resume {
+        feed.resume(resume);
+    }
     let source = async {
         let mut reconnector = Reconnector::new(settings.backoff_first, settings.backoff_most);
         loop {

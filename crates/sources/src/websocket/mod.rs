@@ -1,6 +1,6 @@
 //! A provider's feed over a WebSocket, interpreted message by message.
 //!
-//! It sender `Recovering` when it is connected and has subscribed, and `Live` when the interpreter
+//! It reports `Recovering` when it is connected and has subscribed, and `Live` when the interpreter
 //! signals that the data is complete, or with the first message if the feed has no such signal. A
 //! disconnect is reported at once; the source then reconnects and subscribes again.
 
