@@ -25,7 +25,7 @@ pub(crate) async fn soon<T>(what: &str, event: impl Future<Output = T>) -> T {
     }
 }
 
-const FEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/feeds");
+const FEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/feeds");
 
 /// A shared recording; `None`, with a message, if it is missing.
 #[expect(clippy::print_stdout, reason = "reports a skipped test")]
