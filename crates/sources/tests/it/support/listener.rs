@@ -74,6 +74,7 @@ impl Listener {
     }
 }
 
+#[cfg(feature = "amqp")]
 #[expect(clippy::disallowed_methods, reason = "the clock of a test is at its edge")]
 pub(crate) fn now() -> Micros {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
