@@ -32,10 +32,10 @@ pub use database::DatabaseConfig;
 pub use demo::config::{DemoConfig, DemoSpeed, WrongDemoSpeed};
 use history::config::competitions;
 pub use history::config::{ArchiveConfig, CompetitionsConfig, PredictionsConfig};
-use hub::config::sources::{SourceConfig, SourceKind};
 pub use hub::config::{FeedsConfig, HubConfig, IngestConfig, SignalsConfig};
 pub use log::config::{LogConfig, LogConfigError, LogEngine};
 pub use mcp::McpConfig;
+use sources::config::{SourceConfig, SourceKind};
 pub use web::config::{AcmeConfig, FanoutConfig, ImagesConfig, ServerConfig, TlsConfig};
 #[cfg(feature = "webhooks")]
 pub use webhooks::config::WebhooksConfig;

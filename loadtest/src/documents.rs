@@ -89,7 +89,7 @@ pub(crate) fn resume(follower: &Follower, follows: &[String]) -> Vec<Value> {
     for pattern in follows.iter() {
         let mut from = Map::new();
         for (name, channel) in &follower.channels {
-            if crate::upgrade::matches(pattern, name) {
+            if client::covers(pattern, name) {
                 from.insert(name.clone(), json!({"epoch": channel.epoch, "seq": channel.seq}));
             }
         }

@@ -13,7 +13,6 @@ use crate::{
     position::{MessageOrder, Position, Positions},
     spread::Receipts,
     tally::{Counts, Phase, Tally},
-    upgrade,
 };
 
 /// The state of one socket apart from its connection.
@@ -317,7 +316,7 @@ impl Ledger {
             .all()
             .iter()
             .map(|position| position.ch)
-            .filter(|ch| upgrade::matches(pattern, self.channels.name(*ch)))
+            .filter(|ch| client::covers(pattern, self.channels.name(*ch)))
             .collect();
         for ch in left {
             if let Some(position) = reader.positions.leave(ch) {

@@ -111,7 +111,7 @@ fn from(ch: &str, positions: &Positions, channels: &Channels) -> Option<Value> {
     let mut from = Map::new();
     for position in positions.all() {
         let name = channels.name(position.ch);
-        if !matches(ch, name) {
+        if !client::covers(ch, name) {
             continue;
         }
         let epoch = channels.epoch_name(position.epoch);
@@ -127,18 +127,6 @@ fn from(ch: &str, positions: &Positions, channels: &Channels) -> Option<Value> {
         from.insert(name.to_owned(), at);
     }
     (!from.is_empty()).then_some(Value::Object(from))
-}
-
-/// Whether a pattern covers a name; `*` matches one segment.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
-    let (mut pattern, mut name) = (pattern.split('/'), name.split('/'));
-    loop {
-        match (pattern.next(), name.next()) {
-            (None, None) => return true,
-            (Some(one), Some(other)) if one == "*" || one == other => {}
-            _ => return false,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -159,13 +147,6 @@ mod tests {
             parse_response(b"HTTP/1.1 101 Switching\r\n\r\n", false),
             UpgradeResponse::Refused(_)
         ));
-    }
-
-    #[test]
-    fn wildcard_matches_one_segment() {
-        assert!(matches("football/*/odds/*", "football/7/odds/steady"));
-        assert!(!matches("football/*", "football/7/odds"));
-        assert!(!matches("football/*/odds", "football/7"));
     }
 
     #[test]

@@ -13,8 +13,9 @@ use crate::{
 };
 use accounts::{AccountsError, mail::MailError, payments::SetupError, usage::UsageError};
 use cluster::node::ClusterFailure;
-use hub::{pipeline::HubStopped, restart::RestartError, sources::follow::FollowError};
+use hub::{pipeline::HubStopped, restart::RestartError};
 use record::ids::IdsError;
+use sources::follow::FollowError;
 use web::http::tls::{TlsError, acme::AcmeError};
 
 /// Why the hub could not start or had to stop.

@@ -29,13 +29,13 @@ use base::{
 };
 use hub::{
     HubInput,
-    config::sources::SourceConfig,
     feeds::{FeedState, Health, SourceNumber, SourcePolicy},
     load_source::{Load, LoadSource},
-    pipeline::{HubHandle, HubStopped, Input, Request, Startup},
-    sources::{Playback, PlaybackControl, PlaybackHandle, PlaybackPace, positions::Positions},
+    pipeline::{HubHandle, HubStopped, Request, Startup},
+    sources::{Playback, PlaybackControl, PlaybackHandle, PlaybackPace},
 };
 use log::AppendError;
+use sources::{config::SourceConfig, positions::Positions};
 
 const LIVE: Health = Health { feed: FeedState::Live, why: None };
 
@@ -339,7 +339,8 @@ async fn start_load(
     let policy = SourcePolicy::default();
     let source = hub_handle.source(&"steady".into(), "steady", policy, Some(LIVE)).await?;
     for batch in steady.introductions(now()) {
-        hub_handle.inputs.send(Input::Batch { source, batch, received: now() }).await?;
+        let now = now();
+        hub_handle.inputs.send(HubInput::Batch { source, batch, received: now, now }).await?;
     }
     let (stop, stopped) = mpsc::sync_channel(0);
     let inputs = hub_handle.inputs.clone();

@@ -23,7 +23,7 @@ use crate::{
 use accounts::{limits::Limits, products::Prices};
 use base::{clock::wall, supervisor};
 use history::query::Competitions;
-use hub::config::sources::SourceConfig;
+use sources::config::SourceConfig;
 use web::http::tls::{Certificate, CurrentCertificate, TlsError};
 
 /// What a hub needs to read its settings again.

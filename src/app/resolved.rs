@@ -9,7 +9,8 @@ use std::{
     sync::Arc,
 };
 
-use hub::{config::sources::SourceKind, sources::follow::FollowError, trace::Tracer};
+use hub::trace::Tracer;
+use sources::{config::SourceKind, follow::FollowError};
 use tracing::error;
 
 use super::{

@@ -26,7 +26,7 @@ pub enum QuarantineError {
     #[error("{url} answered {status}: {detail}")]
     NotTaken { url: String, status: u16, detail: String },
     #[error(transparent)]
-    Trust(#[from] ingest::source::tls::TrustError),
+    Trust(#[from] base::tls::TrustError),
 }
 
 /// Runs the command, and writes its output.

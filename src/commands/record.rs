@@ -8,17 +8,20 @@ use std::{
     time::Duration,
 };
 
-use ingest::{
-    recording::container,
-    source::{RawMessage, Report, ReportSender, SourceMessage},
-};
+use ingest::recording::container;
 use tokio::{signal, sync::mpsc};
 
 use crate::{cli::RecordArgs, config::Config};
 use base::clock::now;
 use hub::{
-    config::sources::SourceConfig,
-    sources::follow::{self, FollowError},
+    HubInput,
+    feeds::{FeedState, SourceNumber},
+    pipeline::{Input, InputSender},
+};
+use sources::{
+    RawMessage, SourceSender,
+    config::SourceConfig,
+    follow::{self, FollowError},
 };
 
 /// Why the recording failed.
@@ -53,11 +56,12 @@ pub async fn run(
     out: &mut impl Write,
 ) -> Result<(), RecordError> {
     let source = find(config, &args.source)?;
-    let (reports_tx, reports) = mpsc::channel(WAITING_MAX);
+    let (queue, inputs) = mpsc::channel(WAITING_MAX);
     let (tap, mut raw) = mpsc::channel(WAITING_MAX);
-    let outlet = ReportSender::new(Arc::from(source.name.as_str()), reports_tx, now).with_raw(tap);
-    let following = follow::follow(source, outlet)
+    let start = follow::follow(source)
         .map_err(|error| RecordError::Follow { name: source.name.clone(), source: error })?;
+    let (name, sender) = (Arc::from(source.name.as_str()), InputSender::new(queue, None));
+    let following = start(SourceSender::new(SourceNumber(0), name, sender).with_raw(tap));
     let write = |error| RecordError::Write { path: args.to.display().to_string(), source: error };
     // A provider's licensed data must not be readable by other users.
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&args.to);
@@ -66,7 +70,7 @@ pub async fn run(
     let mut writer = container::Writer::new(file, format, &source.name, now()).map_err(write)?;
     let recorded = tokio::select! {
         recorded = record(&mut writer, &mut raw) => recorded.map_err(write),
-        printed = print_states(reports, out) => printed,
+        printed = print_states(inputs, out) => printed,
         () = following => Err(RecordError::Ended),
         _ = signal::ctrl_c() => Ok(()),
     };
@@ -107,17 +111,17 @@ fn finish(
 
 /// One line for each state; messages are not interpreted here.
 async fn print_states(
-    mut reports: mpsc::Receiver<SourceMessage>,
+    mut inputs: mpsc::Receiver<Input>,
     out: &mut impl Write,
 ) -> Result<(), RecordError> {
-    while let Some(SourceMessage { report, .. }) = reports.recv().await {
-        let line = match report {
-            Report::Recovering => "recovering".to_owned(),
-            Report::Live => "live".to_owned(),
-            Report::Late => "late".to_owned(),
-            Report::Down(why) => format!("down: {why}"),
-            Report::Refused(refusal) => format!("refused: {}", refusal.reason),
-            Report::Heartbeat | Report::Batch(_) | Report::Position(_) => continue,
+    while let Some(input) = inputs.recv().await {
+        let line = match input {
+            Input::Hub(HubInput::Health { health, .. }) => match (health.feed, health.why) {
+                (FeedState::Down, Some(why)) => format!("down: {why}"),
+                (feed, _) => feed.as_str().to_owned(),
+            },
+            Input::Refused { refusal, .. } => format!("refused: {}", refusal.reason),
+            _ => continue,
         };
         writeln!(out, "{line}").and_then(|()| out.flush()).map_err(RecordError::Output)?;
     }

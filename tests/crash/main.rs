@@ -16,6 +16,8 @@ mod history;
 mod http;
 mod hub;
 mod load;
+#[path = "../it/support/merge_patch.rs"]
+mod merge_patch;
 mod observer;
 #[path = "../ports/mod.rs"]
 mod ports;

@@ -9,17 +9,18 @@ use std::{
 use toml::Table;
 
 /// Each crate of the program, with the crates that it may use. A crate that is not listed may use none.
-const LAYERS: [(&str, &[&str]); 19] = [
+const LAYERS: [(&str, &[&str]); 20] = [
     ("base", &[]),
     ("fanout", &["base"]),
     ("conformance", &[]),
     ("database", &["base"]),
     ("facts", &[]),
-    ("ingest", &["base", "facts"]),
+    ("ingest", &["facts"]),
     ("simulator", &["facts"]),
     ("record", &["base", "database", "facts"]),
     ("log", &["base", "fanout"]),
     ("hub", &["base", "database", "facts", "fanout", "ingest", "log", "record"]),
+    ("sources", &["base", "database", "facts", "hub", "ingest"]),
     ("history", &["base", "database", "facts", "record"]),
     ("accounts", &["base", "database"]),
     // The node feeds the hub, fences the archive, and shares the limits of accounts.

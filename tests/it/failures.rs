@@ -94,18 +94,15 @@ async fn panic_of_a_player_ends_the_process() {
 
 #[tokio::test]
 async fn panic_of_a_live_source_ends_the_process() {
-    for part in ["source lines", "source lines queue"] {
-        let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
-        let file = folder.path().join("matchwire.toml");
-        // The address does not listen: it retries.
-        let table =
-            "[[source]]\nname = \"lines\"\nkind = \"websocket\"\nurl = \"ws://127.0.0.1:9\"\n";
-        fs::write(&file, table).expect("a file of settings");
-        let arguments = ["serve", "--config", file.to_str().expect("text")];
-        let mut hub = Hub::start_in_with(folder, &arguments, &[("FAULT", part)]);
-        inject(&hub).await;
-        failed(&mut hub, part).await;
-    }
+    let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+    let file = folder.path().join("matchwire.toml");
+    // The address does not listen: it retries.
+    let table = "[[source]]\nname = \"lines\"\nkind = \"websocket\"\nurl = \"ws://127.0.0.1:9\"\n";
+    fs::write(&file, table).expect("a file of settings");
+    let arguments = ["serve", "--config", file.to_str().expect("text")];
+    let mut hub = Hub::start_in_with(folder, &arguments, &[("FAULT", "source lines")]);
+    inject(&hub).await;
+    failed(&mut hub, "source lines").await;
 }
 
 /// Sockets of other shards are closed, and nothing waits for the dead shard.

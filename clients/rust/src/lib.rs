@@ -21,5 +21,6 @@ mod session;
 pub use self::{
     channel::{Channel, Health, sha256},
     patch::merge_patch,
+    request::covers,
     session::{FINAL_CODES, FrameError, Millis, Output, Session},
 };

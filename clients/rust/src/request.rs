@@ -134,8 +134,9 @@ pub(crate) fn is_pattern(name: &str) -> bool {
     name.contains('*')
 }
 
-/// Whether a name or pattern covers a channel.
-pub(crate) fn covers(pattern: &str, name: &str) -> bool {
+/// Whether a name or pattern covers a channel. `*` is exactly one segment.
+#[must_use]
+pub fn covers(pattern: &str, name: &str) -> bool {
     let (mut parts, mut segments) = (pattern.split('/'), name.split('/'));
     loop {
         match (parts.next(), segments.next()) {
@@ -164,7 +165,9 @@ mod tests {
     #[test]
     fn pattern_covers_whole_segments() {
         assert!(covers("football/*", "football/7") && covers("*/*/odds/*", "a/b/odds/c"));
+        assert!(covers("football/*/odds/*", "football/7/odds/steady"));
         assert!(!covers("football/*", "football") && !covers("football/*", "football/7/odds"));
+        assert!(!covers("football/*/odds", "football/7"));
     }
 
     #[test]

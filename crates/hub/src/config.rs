@@ -1,8 +1,7 @@
-//! The settings of the hub and its sources.
+//! The settings of the hub.
 
 mod sections;
 mod signals;
-pub mod sources;
 
 pub use self::{
     sections::{FeedsConfig, HubConfig, IngestConfig},

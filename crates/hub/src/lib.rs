@@ -86,8 +86,7 @@
 //!
 //! | queue or resource | limit | beyond it |
 //! |---|---|---|
-//! | batches waiting for the writer | `hub.inbox_batches` | feeds wait |
-//! | reports of one live source | 256 | the source stops reading; its provider waits or merges |
+//! | inputs waiting for the writer | `hub.inbox_batches` | feeds wait |
 //! | pushed bodies per source, lines handed in at once | 1, 64 | wait for `ingest.wait_ms`, then 409 or 503 |
 //! | matches | `hub.matches_max`, `hub.matches_max_per_source` | an ended match is evicted, or the new one refused |
 //! | tail of a channel | `hub.tail_bytes`, `hub.tail_ms` | an image |
@@ -102,7 +101,6 @@
 //! | readers waiting for a document that takes more than 1 ms to render | 100,000; nine times as long as it took | it is rendered |
 //! | quarantine | `feeds.quarantine_bytes_max`, `feeds.quarantine_age_ms` | the oldest messages go |
 //! | states of sources that wait for the database, kept of each | 1,024, 100 | not in the history; the oldest go |
-//! | positions of sources that wait for the database | 64 | the next one is written |
 
 mod canonical;
 pub mod catch_up;

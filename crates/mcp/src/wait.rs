@@ -299,7 +299,7 @@ impl FollowedChannel {
                 happened.fulfil(wait, Until::Price, "price");
             }
         }
-        merge(happened.values.entry(self.channel.clone()).or_insert_with(|| json!({})), patch);
+        join_patch(happened.values.entry(self.channel.clone()).or_insert_with(|| json!({})), patch);
     }
 }
 
@@ -386,12 +386,12 @@ fn summary(channel: &str, mut values: Value, with_prices: bool) -> Value {
     values
 }
 
-/// Applies a JSON merge patch (RFC 7396), keeping nulls: they are deletions that the caller must see.
-fn merge(target: &mut Value, patch: &Value) {
+/// Joins a JSON merge patch (RFC 7396) to an earlier one. Nulls stay: they are deletions that the caller must see.
+fn join_patch(target: &mut Value, patch: &Value) {
     match (target, patch) {
         (Value::Object(target), Value::Object(patch)) => {
             for (name, value) in patch {
-                merge(target.entry(name.clone()).or_insert(Value::Null), value);
+                join_patch(target.entry(name.clone()).or_insert(Value::Null), value);
             }
         }
         (target, patch) => *target = patch.clone(),
@@ -423,7 +423,7 @@ mod tests {
     #[test]
     fn patches_merge_and_keep_deletions() {
         let mut values = json!({"score": {"home": 0, "away": 0}, "clock": {"s": 5}});
-        merge(&mut values, &json!({"score": {"home": 1}, "clock": null}));
+        join_patch(&mut values, &json!({"score": {"home": 1}, "clock": null}));
         assert_eq!(values, json!({"score": {"home": 1, "away": 0}, "clock": null}));
     }
 

@@ -17,7 +17,7 @@ use flate2::{Decompress, FlushDecompress};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::subscribers::pipe::Pipe;
+use crate::{merge_patch::merge, subscribers::pipe::Pipe};
 
 const LIMITS: SubscriberLimits = SubscriberLimits {
     budget: Budget { bytes: 900, frame_bytes: 0, age_us: 50 },
@@ -80,21 +80,6 @@ fn leaves(document: &Value, selection: usize) -> Vec<(String, Value)> {
     let mut out = Vec::new();
     walk(document, &mut Vec::new(), selection, &mut out);
     out
-}
-
-fn merge(target: &mut Value, patch: &Value) {
-    let Value::Object(members) = patch else { return *target = patch.clone() };
-    if !target.is_object() {
-        *target = Value::Object(Map::new());
-    }
-    let object = target.as_object_mut().expect("it is one now");
-    for (name, value) in members {
-        if value.is_null() {
-            object.remove(name);
-        } else {
-            merge(object.entry(name.clone()).or_insert(Value::Null), value);
-        }
-    }
 }
 
 #[derive(Debug)]

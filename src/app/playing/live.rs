@@ -1,15 +1,8 @@
 //! Live sources: sets them up, runs them, and changes them to those of the settings in force.
 
-use std::{
-    future, mem,
-    sync::{
-        Arc, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{mem, sync::Arc};
 
-use ingest::source::{ReportSender, Resume, ResumeSlot, SourceMessage};
-use tokio::{sync::mpsc, task::JoinSet};
+use tokio::task::JoinSet;
 use tracing::warn;
 
 use crate::app::{AppError, RunMode};
@@ -18,36 +11,30 @@ use base::{
     supervisor::{self, Lifetime},
 };
 use hub::{
-    SourceFacts,
-    config::sources::SourceConfig,
+    HubInput, SourceFacts,
     feeds::{FeedState, Health, NOT_CONFIGURED, SourceNumber},
-    pipeline::{HubHandle, HubStopped, Input},
-    sources::{
-        follow::{self, SourceFuture},
-        live,
-        positions::{Positions, StoredPosition},
-    },
+    pipeline::{HubHandle, HubStopped},
+};
+use sources::{
+    Resume, SourceSender,
+    config::SourceConfig,
+    follow::{self, SourceStart},
+    positions::{Positions, StoredPosition},
 };
 
 /// A live source that is not started yet.
 pub(in crate::app) struct LiveSource {
     config: SourceConfig,
     name: Arc<str>,
-    resume: ResumeSlot,
-    following: SourceFuture,
-    messages: mpsc::Receiver<SourceMessage>,
+    start: SourceStart,
 }
 
 impl LiveSource {
     /// Sets it up. It does nothing before it runs.
     pub(in crate::app) fn new(config: &SourceConfig) -> Result<Self, AppError> {
-        let name: Arc<str> = config.name.as_str().into();
-        let (tx, messages) = mpsc::channel(live::REPORTS_MAX);
-        let outlet = ReportSender::new(Arc::clone(&name), tx, now);
-        let resume = outlet.resume_slot();
-        let following = follow::follow(config, outlet)
+        let start = follow::follow(config)
             .map_err(|error| AppError::Source { name: config.name.clone(), source: error })?;
-        Ok(Self { config: config.clone(), name, resume, following, messages })
+        Ok(Self { config: config.clone(), name: config.name.as_str().into(), start })
     }
 }
 
@@ -80,23 +67,8 @@ pub(super) async fn announce_live(
 struct RunningSource {
     config: SourceConfig,
     number: SourceNumber,
-    /// From then on neither task ends by itself: each ends when the other one is gone, which would count as a failure.
-    is_stopping: Arc<AtomicBool>,
-    tasks: JoinSet<()>,
-}
-
-impl Drop for RunningSource {
-    fn drop(&mut self) {
-        self.is_stopping.store(true, Ordering::Release);
-    }
-}
-
-/// Runs a task of a source, which does not end once the source is stopping.
-async fn unless_stopping(task: impl Future<Output = ()>, is_stopping: Arc<AtomicBool>) {
-    task.await;
-    if is_stopping.load(Ordering::Acquire) {
-        future::pending::<()>().await;
-    }
+    /// One.
+    task: JoinSet<()>,
 }
 
 /// The live sources that run.
@@ -153,20 +125,15 @@ impl RunningSources {
             self.positions.keep_only(names.collect()).await;
         }
         for (source, number) in sources.into_iter().zip(numbers) {
-            let LiveSource { config, name, resume, following, messages } = source;
-            let found = self.resume_of(&name, number, hub_handle, go_on).await?;
-            *resume.lock().unwrap_or_else(PoisonError::into_inner) = found;
-            let (mut tasks, is_stopping) = (JoinSet::new(), Arc::new(AtomicBool::new(false)));
+            let LiveSource { config, name, start } = source;
+            let resume = self.resume_of(&name, number, hub_handle, go_on).await?;
             // A source reconnects by itself, so it must not end.
             let part = format!("source {name}");
-            let following = unless_stopping(following, Arc::clone(&is_stopping));
-            tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, following));
-            let part = format!("source {name} queue");
-            let (inputs, positions) = (hub_handle.inputs.clone(), self.positions.clone());
-            let forwarding = live::forward((number, name), messages, inputs, positions);
-            let forwarding = unless_stopping(forwarding, Arc::clone(&is_stopping));
-            tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, forwarding));
-            self.running.push(RunningSource { config, number, is_stopping, tasks });
+            let sender = SourceSender::new(number, name, hub_handle.inputs.clone())
+                .with_positions(self.positions.clone(), resume);
+            let mut task = JoinSet::new();
+            task.spawn(supervisor::watch(part, Lifetime::UntilStop, start(sender)));
+            self.running.push(RunningSource { config, number, task });
         }
         Ok(())
     }
@@ -201,17 +168,18 @@ impl RunningSources {
             config.clone_from(other);
         }
         for mut source in stopping {
-            source.is_stopping.store(true, Ordering::Release);
-            source.tasks.shutdown().await;
+            source.task.shutdown().await;
             // Behind what it has sent, in the same queue.
             let RunningSource { number, ref config, .. } = source;
             self.positions.withdraw(&config.name.as_str().into()).await;
-            hub_handle.inputs.send(Input::Restarted { source: number }).await?;
+            let restarted = HubInput::Restarted { source: number, now: now() };
+            hub_handle.inputs.send(restarted).await?;
             // The number stays that of a source with this name and kind, whose new state is sent below, in another queue.
             let key = (&config.name, config.kind.as_str());
             if !wanted.iter().any(|source| (&source.name, source.kind.as_str()) == key) {
                 let health = Health { feed: FeedState::Down, why: Some(NOT_CONFIGURED.into()) };
-                hub_handle.inputs.send(Input::Health { source: number, health }).await?;
+                let down = HubInput::Health { source: number, health, now: now() };
+                hub_handle.inputs.send(down).await?;
             }
         }
         let numbers = announce_live(&live, hub_handle).await?;

@@ -7,7 +7,9 @@
 use std::hash::Hasher;
 
 use rustc_hash::FxHasher;
-use serde_json::{Map, Value};
+use serde_json::Value;
+
+use crate::merge_patch;
 
 /// Identifies the content of a document.
 pub(crate) type Digest = u64;
@@ -23,9 +25,7 @@ pub(crate) fn digest(document: &Value) -> Digest {
 /// Applies a patch, and returns by how much the digest changes.
 pub(crate) fn merge(document: &mut Value, patch: &Value) -> Digest {
     let change = digest_change(document, patch);
-    if patch.is_object() {
-        apply(document, patch);
-    }
+    merge_patch::merge(document, patch);
     change
 }
 
@@ -60,24 +60,6 @@ fn change_at(path: u64, target: Option<&Value>, patch: &Value) -> Digest {
             _ => change_at(path, target, value),
         })
     })
-}
-
-fn apply(target: &mut Value, patch: &Value) {
-    let Value::Object(fields) = patch else {
-        target.clone_from(patch);
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(Map::new());
-    }
-    let target = target.as_object_mut().expect("made an object above");
-    for (name, value) in fields {
-        if value.is_null() {
-            target.remove(name);
-        } else {
-            apply(target.entry(name.as_str()).or_insert(Value::Null), value);
-        }
-    }
 }
 
 fn below(path: u64, name: &str) -> u64 {

@@ -19,7 +19,8 @@ use super::{
 };
 use crate::{identity::NumberedOrder, signals::SignalSettings};
 
-/// An input of the hub, with the time at which it is applied.
+/// An input of the hub, with the time at which it is applied. Sources send it with the time at that moment, which the writer
+/// replaces.
 #[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub enum HubInput {
     /// All facts of one message of a source.
@@ -61,6 +62,30 @@ pub enum HubInput {
 
 /// The name of a channel.
 pub type ChannelName = Arc<str>;
+
+impl HubInput {
+    /// The same input, applied at this time.
+    pub(crate) fn at(mut self, time: Micros) -> Self {
+        match &mut self {
+            Self::Batch { now, .. }
+            | Self::Health { now, .. }
+            | Self::Alive { now, .. }
+            | Self::Ended { now, .. }
+            | Self::Restarted { now, .. }
+            | Self::Order { now, .. }
+            | Self::Tick { now }
+            | Self::CheckFeeds { now }
+            | Self::ClockJumped { now, .. }
+            | Self::OpenLegacy { now, .. } => *now = time,
+            Self::Refused { .. }
+            | Self::Source { .. }
+            | Self::CloseLegacy { .. }
+            | Self::Settings { .. }
+            | Self::BeginEpochs { .. } => {}
+        }
+        self
+    }
+}
 
 impl Hub {
     /// Applies an input. Appends what changed, and returns the errors of facts that could not be applied.

@@ -29,7 +29,7 @@ use crate::{
     clock::{self, now},
     forward::{LeaderRequest, LegacyUse},
     hub::{
-        HubSettings, SourceFacts,
+        HubInput, HubSettings, SourceFacts,
         feeds::{Health, SourceNumber, SourcePolicy},
     },
     identity::NumberedOrder,
@@ -40,49 +40,25 @@ use crate::{
     watch::ChannelWatches,
 };
 
-/// An input of a source.
+/// What a source sends to the writer.
 #[derive(Debug)]
 pub enum Input {
-    Batch {
-        source: SourceNumber,
-        batch: Batch,
-        received: Micros,
-    },
-    /// Several at once, of a source that produces many per millisecond.
-    Batches {
-        source: SourceNumber,
-        batches: Vec<Batch>,
-        received: Micros,
-    },
+    /// An input of the hub. The writer applies it at its own time instead of the time at which it was sent.
+    Hub(HubInput),
+    /// Several batches at once, of a source that produces many per millisecond.
+    Batches { source: SourceNumber, batches: Vec<Batch>, received: Micros },
     /// A push. The first one registers its source.
     Push(Box<PushRequest>),
-    Refused {
-        source: SourceNumber,
-        refusal: Refusal,
-    },
-    /// The health of a live source.
-    Health {
-        source: SourceNumber,
-        health: Health,
-    },
-    /// A live source is connected and has no news.
-    Alive {
-        source: SourceNumber,
-        received: Micros,
-    },
-    /// The source has ended: a recording is over.
-    Ended {
-        source: SourceNumber,
-    },
-    /// The source restarts from its beginning; its earlier data is void.
-    Restarted {
-        source: SourceNumber,
-    },
+    /// A message that could not be used, for the quarantine.
+    Refused { source: SourceNumber, refusal: Refusal },
     /// Answered when all inputs before are in the log: with the time of the source's last message, if there was one.
-    Committed {
-        source: SourceNumber,
-        reply: oneshot::Sender<Option<Micros>>,
-    },
+    Committed { source: SourceNumber, reply: oneshot::Sender<Option<Micros>> },
+}
+
+impl From<HubInput> for Input {
+    fn from(input: HubInput) -> Self {
+        Self::Hub(input)
+    }
 }
 
 /// A request to the writer.
@@ -186,7 +162,7 @@ impl Leadership {
 #[derive(Debug, Clone)]
 pub struct InputSender {
     queue: mpsc::Sender<Input>,
-    ids: PublicIds,
+    ids: Option<PublicIds>,
 }
 
 /// The hub no longer accepts inputs.
@@ -197,17 +173,28 @@ pub struct HubStopped;
 #[derive(Debug)]
 pub struct InputPermit<'a> {
     permit: mpsc::Permit<'a, Input>,
-    ids: &'a PublicIds,
+    ids: Option<&'a PublicIds>,
 }
 
 impl InputSender {
+    /// `ids`: `None` where a source is followed without a hub, and ids stay digests.
+    #[must_use]
+    pub fn new(queue: mpsc::Sender<Input>, ids: Option<PublicIds>) -> Self {
+        Self { queue, ids }
+    }
+
+    /// Waits until the hub has stopped.
+    pub async fn closed(&self) {
+        self.queue.closed().await;
+    }
+
     /// Sends an input; waits for room in the queue.
     ///
     /// # Errors
     ///
     /// If the hub has stopped.
-    pub async fn send(&self, input: Input) -> Result<(), HubStopped> {
-        self.reserve().await?.put(input);
+    pub async fn send(&self, input: impl Into<Input>) -> Result<(), HubStopped> {
+        self.reserve().await?.put(input.into());
         Ok(())
     }
 
@@ -216,8 +203,9 @@ impl InputSender {
     /// # Errors
     ///
     /// If the hub has stopped.
-    pub fn blocking_send(&self, mut input: Input) -> Result<(), HubStopped> {
-        input.number(&self.ids);
+    pub fn blocking_send(&self, input: impl Into<Input>) -> Result<(), HubStopped> {
+        let mut input: Input = input.into();
+        input.number(self.ids.as_ref());
         self.queue.blocking_send(input).map_err(|_| HubStopped)
     }
 
@@ -228,13 +216,13 @@ impl InputSender {
     /// If the hub has stopped.
     pub async fn reserve(&self) -> Result<InputPermit<'_>, HubStopped> {
         let permit = self.queue.reserve().await.map_err(|_| HubStopped)?;
-        Ok(InputPermit { permit, ids: &self.ids })
+        Ok(InputPermit { permit, ids: self.ids.as_ref() })
     }
 
     #[cfg(test)]
     pub(crate) fn try_reserve(&self) -> Result<InputPermit<'_>, HubStopped> {
         let permit = self.queue.try_reserve().map_err(|_| HubStopped)?;
-        Ok(InputPermit { permit, ids: &self.ids })
+        Ok(InputPermit { permit, ids: self.ids.as_ref() })
     }
 }
 
@@ -247,21 +235,17 @@ impl InputPermit<'_> {
 
 impl Input {
     /// Replaces digests by public ids.
-    fn number(&mut self, ids: &PublicIds) {
+    fn number(&mut self, ids: Option<&PublicIds>) {
+        let Some(ids) = ids else { return };
         match self {
-            Self::Batch { batch, .. } => ids.number_batch(batch),
+            Self::Hub(HubInput::Batch { batch, .. }) => ids.number_batch(batch),
             Self::Batches { batches, .. } => {
                 batches.iter_mut().for_each(|batch| ids.number_batch(batch));
             }
             Self::Push(pushed) => {
                 pushed.lines.iter_mut().for_each(|line| ids.number_batch(&mut line.batch));
             }
-            Self::Refused { .. }
-            | Self::Health { .. }
-            | Self::Alive { .. }
-            | Self::Ended { .. }
-            | Self::Restarted { .. }
-            | Self::Committed { .. } => {}
+            Self::Hub(_) | Self::Refused { .. } | Self::Committed { .. } => {}
         }
     }
 }
@@ -402,7 +386,7 @@ pub fn channel(
     ids: PublicIds,
 ) -> (HubHandle, HubReceivers) {
     let (queue, input_queue) = mpsc::channel(inputs_max);
-    let inputs = InputSender { queue, ids };
+    let inputs = InputSender::new(queue, Some(ids));
     let (requests, request_queue) = mpsc::channel(requests_max);
     let watches = ChannelWatches::default();
     let (driver, driver_queue) = mpsc::channel(DRIVER_INPUTS_MAX);

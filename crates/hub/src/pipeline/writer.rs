@@ -319,26 +319,19 @@ impl Writer {
         if !self.driver.leads() {
             return;
         }
-        let now = self.time();
         match input {
-            Input::Batch { source, batch, received } => self.batch(source, batch, received),
+            Input::Hub(HubInput::Batch { source, batch, received, .. }) => {
+                self.batch(source, batch, received);
+            }
+            Input::Hub(input) => {
+                let now = self.time();
+                self.builder.take(input.at(now));
+            }
             Input::Batches { source, batches, received } => {
                 batches.into_iter().for_each(|batch| self.batch(source, batch, received));
             }
             Input::Push(pushed) => self.pushed(*pushed),
             Input::Refused { source, refusal } => self.refused(source, &refusal),
-            Input::Health { source, health } => {
-                self.builder.take(HubInput::Health { source, health, now });
-            }
-            Input::Alive { source, received } => {
-                self.builder.take(HubInput::Alive { source, received, now });
-            }
-            Input::Ended { source } => {
-                self.builder.take(HubInput::Ended { source, now });
-            }
-            Input::Restarted { source } => {
-                self.builder.take(HubInput::Restarted { source, now });
-            }
             Input::Committed { source, reply } => {
                 self.end_turn();
                 let last = self.builder.hub.sources()[source.0].last;

@@ -1,9 +1,6 @@
-//! The sources of the hub: playback of recordings and the simulator, and live feeds.
+//! The sources that play recordings and the simulator, and the history of the states of all sources.
 
-pub mod follow;
-pub mod live;
 mod player;
-pub mod positions;
 mod speed;
 pub mod states;
 

@@ -18,7 +18,10 @@ use tokio::runtime::Handle;
 
 use crate::{
     clock::now,
-    hub::feeds::{FeedState, Health, SourceNumber},
+    hub::{
+        HubInput,
+        feeds::{FeedState, Health, SourceNumber},
+    },
     pipeline::{Input, InputSender},
     sources::Speed,
     supervisor::{self, Lifetime, fault},
@@ -160,11 +163,10 @@ impl Playback {
                     return;
                 }
                 steps = again();
-                let source = self.source;
-                let end = if steps.is_some() {
-                    Input::Restarted { source }
-                } else {
-                    Input::Ended { source }
+                let (source, now) = (self.source, now());
+                let end = match steps {
+                    Some(_) => HubInput::Restarted { source, now },
+                    None => HubInput::Ended { source, now },
                 };
                 if self.hand_in(end).is_err() {
                     return;
@@ -180,8 +182,8 @@ impl Playback {
             match step {
                 Step::Batch(Timed { clock_us, batch }) => {
                     self.wait_until_due(clock_us, &mut progress)?;
-                    let source = self.source;
-                    self.hand_in(Input::Batch { source, batch, received: now() })?;
+                    let (source, now) = (self.source, now());
+                    self.hand_in(HubInput::Batch { source, batch, received: now, now })?;
                 }
                 Step::Refused(refusal) => {
                     self.hand_in(Input::Refused { source: self.source, refusal })?;
@@ -265,10 +267,10 @@ impl Playback {
 
     fn report(&self, feed: FeedState, why: Option<&str>) -> Result<(), Stopped> {
         let health = Health { feed, why: why.map(Into::into) };
-        self.hand_in(Input::Health { source: self.source, health })
+        self.hand_in(HubInput::Health { source: self.source, health, now: now() })
     }
 
-    fn hand_in(&self, input: Input) -> Result<(), Stopped> {
+    fn hand_in(&self, input: impl Into<Input>) -> Result<(), Stopped> {
         self.inputs.blocking_send(input).map_err(|_| Stopped)
     }
 }

@@ -5,13 +5,14 @@ mod faults;
 use std::{collections::BTreeMap, fs};
 
 use bytes::Bytes;
+use facts::merge_patch;
 use fanout::{
     ChannelId, Classes, Epoch, Micros, Seq,
     encode::payload,
     replay::{ReplayChange, ReplayPosition, ReplayRefusal, ReplaySpeed},
 };
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{
@@ -81,7 +82,7 @@ impl World {
             2 => json!({key: {"price": null, "n": value}}),
             _ => json!({key: [value, {"a": null}]}),
         };
-        merge(document, &patch);
+        merge_patch(document, &patch);
         let prev = *seq;
         *seq += 1;
         let at = json!({"src": null, "in": now, "pub": now});
@@ -126,21 +127,6 @@ fn image(channel: &ChannelId, epoch: Epoch, seq: Seq, at: Micros, data: &Value) 
     frame.to_string().into()
 }
 
-fn merge(target: &mut Value, patch: &Value) {
-    let Value::Object(patch) = patch else { return *target = patch.clone() };
-    if !target.is_object() {
-        *target = Value::Object(Map::new());
-    }
-    let members = target.as_object_mut().expect("an object");
-    for (key, patch) in patch {
-        if patch.is_null() {
-            members.remove(key);
-        } else {
-            merge(members.entry(key).or_insert(Value::Null), patch);
-        }
-    }
-}
-
 fn steps(max: usize) -> impl Strategy<Value = Vec<(usize, u8, u8)>> {
     prop::collection::vec((0..NAMES.len(), any::<u8>(), 0..60_u8), 1..max)
 }
@@ -176,7 +162,7 @@ fn documents(entries: &[Entry]) -> BTreeMap<String, (Epoch, Seq, Value)> {
             EntryKind::Update { seq, payload, .. } => {
                 let frame: Value = serde_json::from_slice(payload).expect("JSON");
                 let (_, last, document) = documents.get_mut(&name).expect("it is open");
-                merge(document, &frame["patch"]);
+                merge_patch(document, &frame["patch"]);
                 *last = *seq;
             }
             EntryKind::Closed => drop(documents.remove(&name)),

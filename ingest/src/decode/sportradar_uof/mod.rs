@@ -6,6 +6,7 @@
 //! market metadata, odds generation properties, `extended_specifiers`, void reasons, venues, channels and the rest
 //! of what a fixture says.
 
+mod control;
 mod description;
 mod fixture;
 mod message;
@@ -15,6 +16,7 @@ mod xml;
 
 use self::xml::Element;
 pub use self::{
+    control::ControlMessage,
     description::MarketDescription,
     fixture::{Competitor, UofFixture},
     message::{Kind, Market, Message, Range, UofOutcome},
@@ -24,35 +26,6 @@ use crate::error::{DecodeError, RefusalKind};
 
 /// Notices stored per message: enough to see what is wrong with it.
 pub const NOTICES_MAX: usize = 100;
-
-/// A message for the connection itself. The same message may also contain facts of matches.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Control {
-    /// A producer is alive. Without `subscribed` it has lost messages and requires a recovery.
-    Alive { product: u32, timestamp_ms: i64, subscribed: bool },
-    /// All messages of a recovery have been sent.
-    SnapshotComplete { product: u32, request_id: u64 },
-    /// The fixture of an event is to be fetched again.
-    FixtureChange { event: String },
-}
-
-/// The control information of a message; `None` for odds, and for what is not a message.
-#[must_use]
-pub fn control(bytes: &[u8]) -> Option<Control> {
-    let message = decode(bytes).ok()?;
-    match message.kind {
-        Kind::Alive { subscribed } => Some(Control::Alive {
-            product: message.product?,
-            timestamp_ms: message.timestamp_ms.unwrap_or_default(),
-            subscribed,
-        }),
-        Kind::SnapshotComplete { request_id } => {
-            Some(Control::SnapshotComplete { product: message.product?, request_id })
-        }
-        Kind::FixtureChange { .. } => Some(Control::FixtureChange { event: message.event? }),
-        _ => None,
-    }
-}
 
 /// Reads a message. Where it is cut or broken in its middle, the markets before that are used.
 ///
@@ -98,24 +71,6 @@ pub fn decode(bytes: &[u8]) -> Result<Message, DecodeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn control_messages_are_decoded() {
-        let check = |text: &str, expected| assert_eq!(control(text.as_bytes()), expected, "{text}");
-        let alive = Control::Alive { product: 3, timestamp_ms: 7, subscribed: true };
-        check(r#"<alive product="3" timestamp="7" subscribed="1"/>"#, Some(alive));
-        let lost = Control::Alive { product: 1, timestamp_ms: 7, subscribed: false };
-        check(r#"<alive subscribed="0" timestamp="7" product="1"/>"#, Some(lost));
-        let complete = Control::SnapshotComplete { product: 1, request_id: 1234 };
-        check(
-            r#"<snapshot_complete request_id="1234" product="1" timestamp="5"/>"#,
-            Some(complete),
-        );
-        let change = Control::FixtureChange { event: "sr:match:1".to_owned() };
-        check(r#"<fixture_change event_id="sr:match:1" product="3"/>"#, Some(change));
-        check(r#"<bet_stop event_id="sr:match:1" product="3"/>"#, None);
-        check("<alive", None);
-    }
 
     #[test]
     fn market_key_ignores_the_order_of_specifiers() {

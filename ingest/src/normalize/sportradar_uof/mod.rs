@@ -18,7 +18,7 @@
 //!   as it is. Without both the market is void as a whole.
 //! - `alive` and `snapshot_complete` are signals. A producer that is alive but no longer subscribed
 //!   has lost something. A `fixture_change` moves the start if it gives one; the connection has to
-//!   fetch the new fixture, and detects that by [`control`].
+//!   fetch the new fixture, and detects that by the routing key.
 
 mod kind;
 mod market;
@@ -39,7 +39,6 @@ use self::{
     names::MarketNames,
 };
 use super::{Interpret, Interpretation, KnownMatch, Signal, batch};
-pub use crate::decode::sportradar_uof::{Control, control};
 use crate::{
     decode::sportradar_uof::{self as decode, Kind, MarketDescription, Message, Range, UofFixture},
     error::{DecodeError, RefusalKind},

@@ -5,7 +5,7 @@ use facts::{
     tennis::{FinalSet, MatchFormat},
 };
 use ingest::{
-    decode::{slam, sportradar_uof::control, statsbomb, statsperform, wyscout},
+    decode::{slam, sportradar_uof::ControlMessage, statsbomb, statsperform, wyscout},
     normalize::{
         Interpret, Interpretation, api_football, football_data_couk, slam::Normalizer as Tennis,
         sportradar_uof, statsbomb as from_statsbomb, statsperform as from_statsperform,
@@ -163,7 +163,7 @@ proptest! {
         play_statsperform(&bytes);
         poll_api_football(&[bytes.clone(), bytes.clone()]);
         drop(slam::matches(&bytes));
-        drop(control(&bytes));
+        drop(ControlMessage::parse(&bytes));
         interpret(&mut the_odds_api::Interpreter::default(), "", &bytes);
         interpret(&mut sportradar_uof::Interpreter::default(), "", &bytes);
         interpret(&mut football_data_couk::Interpreter::default(), "", &bytes);
