@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use hub::wire::values::{Seq, Timestamp};
 use schemars::JsonSchema;
 use serde_json::Value;
 
 use crate::words::{
     Channel, ChannelPattern, CommandId, Epoch, EveryMs, Nullable, OnSlowChoice, PickPaths,
-    ReplayName, ReplaySpeed, Seq, Timestamp,
+    ReplayName, ReplaySpeed,
 };
 
 /// Declares a command: its fields, and before them its op and its id.

@@ -2,16 +2,17 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
+use hub::wire::values::{Seq, Timestamp};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
 use crate::{
     command::EventChoice,
-    event::Event,
+    document::Event,
     words::{
         AddonName, ByeReason, Channel, ChannelPattern, CommandId, Epoch, ErrorCode, EveryMs,
         MergeReason, Nullable, OnSlowChoice, ReplayEndReason, ReplayName, ReplaySpeed,
-        ResumeRefusal, ResyncReason, Seq, Timestamp,
+        ResumeRefusal, ResyncReason,
     },
 };
 
