@@ -7,12 +7,11 @@
 //! An `Option` is a field that may be absent. Null occurs in patches only, but for the few fields of [`words::Nullable`].
 
 mod channels;
+mod checker;
 pub mod command;
-mod contract;
 pub mod document;
 pub mod frame;
 mod patch;
-mod strict;
 pub mod words;
 
 use hub::wire::{board, feeds, football, odds, race, scoreboard, signals, tennis};
@@ -21,11 +20,9 @@ use serde_json::{Value, json};
 
 use patch::Definitions;
 
-use strict::strict;
-
 pub use self::{
     channels::{ChannelKind, kinds},
-    contract::Contract,
+    checker::Checker,
 };
 
 /// The JSON Schema of the stream protocol.
