@@ -1,10 +1,10 @@
 //! The typed contract of `/stream/v1`: a definition for each document, event, frame and command, with a description for
 //! each field.
 //!
-//! Documents and events are the types that the hub fills (`hub::wire`). Frames and commands are declared here; `fanout::protocol`
-//! renders and reads them.
+//! Documents and events are the types that the hub fills (`hub::wire`), frames those that `fanout::protocol` sends. Commands, which
+//! are read by hand for the sake of their errors, are declared here, and the two frames that carry documents.
 //!
-//! An `Option` is a field that may be absent. Null occurs in patches only, but for the few fields of [`words::Nullable`].
+//! An `Option` is a field that may be absent. Null occurs in patches only, but for the few fields of [`fanout::protocol::values::Nullable`].
 
 mod channels;
 mod checker;
@@ -12,8 +12,8 @@ pub mod command;
 pub mod document;
 pub mod frame;
 mod patch;
-pub mod words;
 
+use fanout::protocol::values::NULLABLE;
 use hub::wire::{board, feeds, football, odds, race, scoreboard, signals, tennis};
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Value, json};
@@ -72,6 +72,7 @@ fn add_types(generator: &mut SchemaGenerator) {
     add::<document::Event>(generator);
     add::<document::Correct>(generator);
     add::<frame::Frame>(generator);
+    add::<frame::AddonOffer>(generator);
     add::<command::Command>(generator);
 }
 
@@ -91,7 +92,7 @@ fn tidy(schema: &mut Value) {
         if let Some(Value::String(text)) = rules.get_mut("description") {
             *text = text.split('\n').map(str::trim).collect::<Vec<_>>().join(" ");
         }
-        if rules.remove(words::NULLABLE).is_none() {
+        if rules.remove(NULLABLE).is_none() {
             remove_null(rules);
         }
     }

@@ -9,8 +9,8 @@ use fanout::{
     channel::{Channel, ChannelId, ChannelInfo},
     encode::payload,
     protocol::{
-        self, BatchAnswer, Code, Coverage, Hello, HelloLimits, Lag, Refusal, StreamCommand,
-        SubscribeOptions,
+        self, BatchAnswer, Code, Coverage, HelloFrame, HelloLimits, LagFrame, Refusal,
+        StreamCommand, SubscribeOptions,
     },
     replay::{ReplayChannel, ReplayChannelStatus, ReplayEnd, ReplaySpeed, ReplayState},
 };
@@ -63,7 +63,14 @@ fn every_control_frame_conforms_and_has_every_declared_field() {
     let pattern = Pattern::parse("football/*").expect("a pattern");
     let limits = HelloLimits { channels: 1, patterns: 1, command_bytes: 1, from_bytes: 1 };
     let hello = |features| {
-        protocol::hello(&Hello { conn: "0-1", server: "m/1", now: 1, beat_ms: 1, limits, features })
+        protocol::hello(&HelloFrame {
+            conn: "0-1",
+            server: "m/1",
+            now: 1,
+            beat_ms: 1,
+            limits,
+            features,
+        })
     };
     let part = Coverage { followed: 1, not_entitled: 2, left_out: 3 };
     let offer = json!({"addon": "sports", "price": "5.00", "currency": "USD"});
@@ -105,7 +112,7 @@ fn every_control_frame_conforms_and_has_every_declared_field() {
         protocol::beat(1, &heads, false),
         protocol::beat(1, &heads, true),
         protocol::stale(1),
-        protocol::lag(Lag { queued_bytes: 1, oldest_ms: 1, merged: 1 }),
+        protocol::lag(&LagFrame { queued_bytes: 1, oldest_ms: 1, merged: 1 }),
         protocol::error(&Refusal::new(&none, Code::BadCommand, "no")),
         protocol::error(&refusal.with_offers(vec![offer])),
         protocol::replay_subscribed(&id, 1, false, &one),

@@ -1,9 +1,8 @@
-//! The values of frames and commands.
+//! The values of frames and commands, as the published schema describes them.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, marker::PhantomData};
 
-use accounts::Addon;
-use fanout::{
+use crate::{
     catch_up::Gap,
     channel::Rate,
     protocol::{Code, OnSlow},
@@ -62,7 +61,6 @@ values! {
     /// At most one update of values per channel in this many milliseconds; 0: each change, at once.
     EveryMs: json!({"type": "integer", "enum": Rate::ALL.map(Rate::every_ms)});
 
-
     /// What happens when this client cannot keep up. `merge`: every event is delivered, and values between
     /// events are merged. `resync`: what was missed is skipped and reported, and the image is sent. `close`:
     /// the socket is closed with 4508.
@@ -92,16 +90,14 @@ values! {
     /// The speed of a replay: how many times as fast as it was recorded, or `max`, as fast as the client
     /// reads.
     ReplaySpeed: json!({"anyOf": [{"type": "number", "minimum": 0.1, "maximum": 100}, {"const": "max"}]});
-    /// An add-on of an account.
-    AddonName: words(&Addon::ALL.map(Addon::as_str));
 }
 
 /// A value that may be null. Everything else is absent where it is unknown.
 #[derive(Debug)]
-pub struct Nullable<T>(T);
+pub struct Nullable<T>(PhantomData<T>);
 
 /// Marks a null that must stay: the null of an `Option` means absent.
-pub(crate) const NULLABLE: &str = "x-nullable";
+pub const NULLABLE: &str = "x-nullable";
 
 impl<T: JsonSchema> JsonSchema for Nullable<T> {
     fn inline_schema() -> bool {
@@ -116,4 +112,44 @@ impl<T: JsonSchema> JsonSchema for Nullable<T> {
         let schema = generator.subschema_for::<T>();
         json_schema!({"anyOf": [schema, {"type": "null"}], NULLABLE: true})
     }
+}
+
+/// Events of a subscription: all or none, or those of these kinds.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+pub enum EventChoice {
+    All(bool),
+    Kinds(#[schemars(length(max = 16))] Vec<String>),
+}
+
+/// Refers to definitions that are made elsewhere.
+macro_rules! references {
+    ($($name:ident: $definition:literal;)+) => {$(
+        #[doc = concat!("Refers to `", $definition, "`.")]
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                $definition.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({"$ref": concat!("#/$defs/", $definition)})
+            }
+        }
+    )+};
+}
+
+references! {
+    AddonName: "AddonName";
+    AddonOffer: "AddonOffer";
+    AnyDocument: "Document";
+    AnyPatch: "Patch";
+    Seq: "Seq";
+    Timestamp: "Timestamp";
 }
