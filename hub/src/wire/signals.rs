@@ -195,7 +195,7 @@ wire! {
         /// The id of the signal, as in the document.
         id: Text,
         /// The signal.
-        signal: Signal,
+        signal: Box<Signal>,
     }
 
     /// A signal has ended.
@@ -220,9 +220,17 @@ pub fn event(record: &SignalRecord, number: u64) -> Node {
     let (eid, id) = (number.to_string().into(), record.id.to_string().into());
     let event: SignalEvent = match record.ended {
         Some(at) => SignalEnd { eid, of: id, at: at.into() }.into(),
-        None => SignalStart { eid, id, signal: record.into() }.into(),
+        None => SignalStart { eid, id, signal: Box::new(record.into()) }.into(),
     };
     event.into()
+}
+
+plain_values!(Box<Signal>);
+
+impl From<Box<Signal>> for Node {
+    fn from(signal: Box<Signal>) -> Self {
+        (*signal).into()
+    }
 }
 
 impl From<&SignalRecord> for SignalTopic {
