@@ -2,9 +2,12 @@
 //!
 //! The host renders updates and images; everything else on the socket is rendered here.
 
-mod batch;
-mod frames;
-mod replay;
+pub mod batch;
+mod declare;
+pub mod frames;
+pub mod replay;
+#[cfg(feature = "schema")]
+pub mod values;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -22,8 +25,8 @@ pub use crate::pick::Pick;
 pub use self::{
     batch::{BatchAnswer, BatchEntry, subscribed_batch, unsubscribed_batch},
     frames::{
-        Coverage, Hello, HelloLimits, Lag, beat, bye, channel_gone, entitlement, error, hash,
-        hello, lag, pong, resync, stale, subscribed, subscribed_all, unsubscribed,
+        Coverage, HelloFrame, HelloLimits, LagFrame, beat, bye, channel_gone, entitlement, error,
+        hash, hello, lag, pong, resync, stale, subscribed, subscribed_all, unsubscribed,
     },
     replay::{replay_end, replay_subscribed, replay_unsubscribed},
 };

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
-    sync::Arc,
+    sync::LazyLock,
 };
 
 use bytes::Bytes;
@@ -20,13 +20,13 @@ use hub::{
     turn::{self, Turn},
 };
 use log::record::Record;
-use schema::Contract;
+use schema::Checker;
 use serde_json::Value;
 
-use crate::{
-    contract,
-    json::{difference, merge, parse},
-};
+use crate::json::{difference, merge, parse};
+
+/// The published schema, to which every frame must conform.
+static CHECKER: LazyLock<Checker> = LazyLock::new(Checker::with_digests);
 
 pub(crate) struct Bench {
     pub(crate) hub: Hub,
@@ -38,8 +38,6 @@ pub(crate) struct Bench {
     epochs: BTreeMap<String, Vec<String>>,
     /// What the hub was told and what it published.
     log: Vec<Record>,
-    /// What frames conform to.
-    contract: Arc<Contract>,
     /// One of so many updates is checked against it, and every image.
     checked_every: usize,
     updates: usize,
@@ -74,18 +72,14 @@ pub(crate) const START: Micros = 1_788_220_800_000_000;
 
 impl Bench {
     pub(crate) fn new(settings: HubSettings) -> Self {
-        Self::with_contract(settings, contract::shared())
-    }
-
-    pub(crate) fn with_contract(settings: HubSettings, contract: Arc<Contract>) -> Self {
         let mut hub = hub(settings);
         let source = hub.source("test".into(), "simulator", SourcePolicy::default());
         let (readers, epochs) = (BTreeMap::new(), BTreeMap::new());
         let (log, checked_every, updates) = (Vec::new(), 1, 0);
-        Self { hub, source, now: START, readers, epochs, log, contract, checked_every, updates }
+        Self { hub, source, now: START, readers, epochs, log, checked_every, updates }
     }
 
-    /// For days of frames that differ in values alone: [`contract`] checks each of such a day.
+    /// For days of frames that differ in values alone: [`rendered`](crate::rendered) checks each of such a day.
     pub(crate) fn with_long_days() -> Self {
         Self { checked_every: 32, ..Self::new(SETTINGS) }
     }
@@ -232,7 +226,7 @@ impl Bench {
     }
 
     fn check(&self, frame: &Value) {
-        self.contract.check_frame(frame).unwrap_or_else(|wrong| panic!("{wrong}"));
+        CHECKER.check_frame(frame).unwrap_or_else(|wrong| panic!("{wrong}"));
     }
 
     fn ask(&mut self, channel: &str, from: Option<Position>, bytes_max: usize) -> CatchUp {

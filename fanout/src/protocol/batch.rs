@@ -1,13 +1,18 @@
 //! Commands and frames about many channels at once: `chs` in place of `ch`.
 
+#[cfg(feature = "schema")]
+use std::collections::BTreeMap;
 use std::collections::HashSet;
 
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+#[cfg(feature = "schema")]
+use super::values::{self, AddonOffer, ChannelPattern, CommandId, Epoch, ErrorCode, ResumeRefusal};
 use super::{
     Code, Coverage, Refusal, StartPoint, StreamCommand, SubscribeOptions,
+    declare::frames,
     frames::{ConfirmedOptions, json_frame},
     option_changes, starting_point,
 };
@@ -76,27 +81,48 @@ fn list<'a>(id: &Value, fields: &'a Map<String, Value>) -> Result<&'a [Value], R
     Err(Refusal::new(id, Code::BadCommand, message))
 }
 
-/// What the answer to a batch says about one entry.
-#[derive(Debug, Clone, PartialEq, Serialize, Default)]
-pub struct BatchAnswer {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    epoch: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    seq: Option<Seq>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    channels: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    not_entitled: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    left_out: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    resumed: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Code>,
-    #[serde(rename = "addons", skip_serializing_if = "Vec::is_empty")]
-    offers: Vec<Value>,
+frames! {
+    /// The answer for one entry of a batch: `epoch`, `seq` and `resumed` of a channel, `channels` of a pattern, or `error`.
+    #[derive(Clone, PartialEq, Default)]
+    BatchAnswer {
+        /// The epoch of the channel.
+        #[serde(skip_serializing_if = "Option::is_none")] epoch: Option<String> => Option<Epoch>,
+        /// The current position of the channel.
+        #[serde(skip_serializing_if = "Option::is_none")] seq: Option<Seq> => Option<values::Seq>,
+        /// The number of channels that the pattern covers now.
+        #[serde(skip_serializing_if = "Option::is_none")] channels: Option<usize> => Option<u64>,
+        /// The number of channels that the pattern would cover with further add-ons.
+        #[serde(skip_serializing_if = "Option::is_none")] not_entitled: Option<usize> => Option<u64>,
+        /// The number of channels that are left out because of the limit of the socket.
+        #[serde(skip_serializing_if = "Option::is_none")] left_out: Option<usize> => Option<u64>,
+        /// Whether the updates since `from` follow. Otherwise an image does.
+        #[serde(skip_serializing_if = "Option::is_none")] resumed: Option<bool> => Option<bool>,
+        /// Why `from` cannot be resumed.
+        #[serde(skip_serializing_if = "Option::is_none")] why: Option<&'static str> => Option<ResumeRefusal>,
+        /// Why the entry cannot be followed.
+        #[serde(skip_serializing_if = "Option::is_none")] error: Option<Code> => Option<ErrorCode>,
+        /// The add-ons that the channel needs and the account lacks.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        addons: Vec<Value> => Option<Vec<AddonOffer>>,
+    }
+
+    /// The answer to `subscribe` with `chs`. Images or updates of its channels follow.
+    SubscribedBatchFrame<'a> = "subscribed" {
+        /// The id of the command.
+        id: &'a Value => CommandId,
+        /// The answer for each entry, by channel or pattern.
+        chs: Answers<'a> => BTreeMap<String, BatchAnswer>,
+        #[serde(flatten)]
+        options: ConfirmedOptions<'a> => ConfirmedOptions<'static>,
+    }
+
+    /// The answer to `unsubscribe` with `chs`.
+    UnsubscribedBatchFrame<'a> = "unsubscribed" {
+        /// The id of the command.
+        id: &'a Value => CommandId,
+        /// The channels and patterns.
+        chs: &'a [Box<str>] => Vec<ChannelPattern>,
+    }
 }
 
 impl BatchAnswer {
@@ -128,28 +154,13 @@ impl BatchAnswer {
     /// The entry is refused. `offers`: the host's offers that would open it.
     #[must_use]
     pub fn refused(code: Code, offers: Vec<Value>) -> Self {
-        Self { error: Some(code), offers, ..Self::default() }
+        Self { error: Some(code), addons: offers, ..Self::default() }
     }
-}
-
-#[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum BatchFrame<'a> {
-    Subscribed {
-        id: &'a Value,
-        chs: Answers<'a>,
-        #[serde(flatten)]
-        options: ConfirmedOptions<'a>,
-    },
-    Unsubscribed {
-        id: &'a Value,
-        chs: &'a [Box<str>],
-    },
 }
 
 /// The answers by name, as a JSON object.
 #[derive(Debug)]
-struct Answers<'a>(&'a [(Box<str>, BatchAnswer)]);
+pub struct Answers<'a>(&'a [(Box<str>, BatchAnswer)]);
 
 impl Serialize for Answers<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -165,12 +176,12 @@ pub fn subscribed_batch(
     answers: &[(Box<str>, BatchAnswer)],
 ) -> Bytes {
     let options = ConfirmedOptions::new(options);
-    json_frame(&BatchFrame::Subscribed { id, chs: Answers(answers), options })
+    json_frame(&SubscribedBatchFrame { id, chs: Answers(answers), options })
 }
 
 #[must_use]
 pub fn unsubscribed_batch(id: &Value, names: &[Box<str>]) -> Bytes {
-    json_frame(&BatchFrame::Unsubscribed { id, chs: names })
+    json_frame(&UnsubscribedBatchFrame { id, chs: names })
 }
 
 #[cfg(test)]

@@ -1,18 +1,22 @@
 //! Commands and frames of replays.
 
+#[cfg(feature = "schema")]
+use std::collections::BTreeMap;
 use std::collections::HashSet;
 
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
-use super::{Code, Refusal, StreamCommand, frames::json_frame, has};
+#[cfg(feature = "schema")]
+use super::values::{self, CommandId, ErrorCode, ReplayEndReason, ReplayName, Timestamp};
+use super::{Code, Refusal, StreamCommand, declare::frames, frames::json_frame, has};
 use crate::{
     Micros,
     channel::{ChannelId, Epoch, Pattern, Seq},
     replay::{
-        self, ReplayChange, ReplayChannel, ReplayChannelStatus, ReplayEnd, ReplayPosition,
-        ReplaySpeed, ReplayState,
+        self, ReplayChange, ReplayChannelStatus, ReplayEnd, ReplayPosition, ReplaySpeed,
+        ReplayState,
     },
 };
 
@@ -143,78 +147,88 @@ fn speed(value: &Value) -> Option<ReplaySpeed> {
     is_valid.then_some(ReplaySpeed::Thousandths(thousandths as u32))
 }
 
-#[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum ReplayControlFrame<'a> {
-    Subscribed {
-        id: &'a Value,
-        #[serde(flatten)]
-        channels: Channels<'a>,
-        replay: String,
-        span: Span,
-        at: Micros,
-        speed: Speed,
-        paused: bool,
-    },
-    Unsubscribed {
-        id: &'a Value,
-        replay: String,
-    },
-    ReplayEnd {
-        replay: String,
-        why: &'a str,
-    },
-}
+frames! {
+    /// The answer to a `subscribe` with `replay`, and to `replay`. It has `ch` and its position, or `chs`.
+    ReplaySubscribedFrame<'a> = "subscribed" {
+        /// The id of the command.
+        id: &'a Value => CommandId,
+        /// The channel.
+        #[serde(skip_serializing_if = "Option::is_none")] ch: Option<&'a str> => Option<values::Channel>,
+        /// The epoch of the channel at this time; absent if it is not open.
+        #[serde(skip_serializing_if = "Option::is_none")] epoch: Option<String> => Option<values::Epoch>,
+        /// The position of the channel at this time; absent if it is not open.
+        #[serde(skip_serializing_if = "Option::is_none")] seq: Option<Seq> => Option<values::Seq>,
+        #[serde(skip_serializing_if = "Option::is_none")] #[schemars(skip)] error: Option<Code> => Option<ErrorCode>,
+        /// The position of each channel.
+        #[serde(skip_serializing_if = "Option::is_none")] chs: Option<Entries<'a>> => Option<BTreeMap<String, ReplayChannel>>,
+        /// The name of the replay.
+        replay: String => ReplayName,
+        /// The span of the film.
+        span: ReplaySpan => ReplaySpan,
+        /// The recorded time that the replay has reached.
+        at: Micros => Timestamp,
+        /// The speed in effect.
+        speed: Speed => values::ReplaySpeed,
+        /// Whether it is paused.
+        paused: bool => bool,
+    }
 
-#[derive(Debug, Serialize)]
-struct Span {
-    first: Micros,
-    last: Micros,
+    /// The position of a channel in a replay. It is empty if the channel is not open at this time.
+    #[derive(Default)]
+    ReplayChannel {
+        /// The epoch of the channel.
+        #[serde(skip_serializing_if = "Option::is_none")] epoch: Option<String> => Option<values::Epoch>,
+        /// The position of the channel.
+        #[serde(skip_serializing_if = "Option::is_none")] seq: Option<Seq> => Option<values::Seq>,
+        /// Why the channel cannot be played.
+        #[serde(skip_serializing_if = "Option::is_none")] error: Option<Code> => Option<ErrorCode>,
+    }
+
+    /// The span of a film.
+    ReplaySpan {
+        /// The time of the first frame.
+        first: Micros => Timestamp,
+        /// The time of the last frame.
+        last: Micros => Timestamp,
+    }
+
+    /// The answer to `unsubscribe` of a replay.
+    ReplayUnsubscribedFrame<'a> = "unsubscribed" {
+        /// The id of the command.
+        id: &'a Value => CommandId,
+        /// The name of the replay.
+        replay: String => ReplayName,
+    }
+
+    /// The last frame of a replay. Its name is no longer valid.
+    ReplayEndFrame<'a> = "replay_end" {
+        /// The name of the replay.
+        replay: String => ReplayName,
+        /// Why.
+        why: &'a str => ReplayEndReason,
+    }
 }
 
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum Speed {
+pub enum Speed {
     Max(&'static str),
     Times(Number),
 }
 
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum Channels<'a> {
-    One {
-        ch: &'a str,
-        #[serde(flatten)]
-        position: ChannelPosition,
-    },
-    Several {
-        chs: Entries<'a>,
-    },
-}
-
-#[derive(Debug, Serialize)]
-struct ChannelPosition {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    epoch: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    seq: Option<Seq>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Code>,
-}
-
 /// Positions by channel, as a JSON object.
 #[derive(Debug)]
-struct Entries<'a>(&'a [ReplayChannel]);
+pub struct Entries<'a>(&'a [replay::ReplayChannel]);
 
 impl Serialize for Entries<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let entries = self.0.iter();
-        serializer.collect_map(entries.map(|it| (it.name.as_str(), ChannelPosition::new(it))))
+        serializer.collect_map(entries.map(|it| (it.name.as_str(), ReplayChannel::new(it))))
     }
 }
 
-impl ChannelPosition {
-    fn new(channel: &ReplayChannel) -> Self {
+impl ReplayChannel {
+    fn new(channel: &replay::ReplayChannel) -> Self {
         let (position, error) = match channel.status {
             ReplayChannelStatus::Played { position, .. } => (position, None),
             ReplayChannelStatus::NotTracked => (None, Some(Code::NotTracked)),
@@ -246,18 +260,19 @@ impl Speed {
 /// Confirms a replay or a change of it.
 #[must_use]
 pub fn replay_subscribed(id: &Value, replay: u32, is_batch: bool, state: &ReplayState) -> Bytes {
-    let channels = match &state.channels[..] {
-        [channel] if !is_batch => {
-            let position = ChannelPosition::new(channel);
-            Channels::One { ch: channel.name.as_str(), position }
-        }
-        channels => Channels::Several { chs: Entries(channels) },
+    let (ch, ReplayChannel { epoch, seq, error }, chs) = match &state.channels[..] {
+        [channel] if !is_batch => (Some(channel.name.as_str()), ReplayChannel::new(channel), None),
+        channels => (None, ReplayChannel::default(), Some(Entries(channels))),
     };
-    json_frame(&ReplayControlFrame::Subscribed {
+    json_frame(&ReplaySubscribedFrame {
         id,
-        channels,
+        ch,
+        epoch,
+        seq,
+        error,
+        chs,
         replay: replay::name(replay),
-        span: Span { first: state.span.0, last: state.span.1 },
+        span: ReplaySpan { first: state.span.0, last: state.span.1 },
         at: state.at,
         speed: Speed::new(state.speed),
         paused: state.is_paused,
@@ -266,13 +281,13 @@ pub fn replay_subscribed(id: &Value, replay: u32, is_batch: bool, state: &Replay
 
 #[must_use]
 pub fn replay_unsubscribed(id: &Value, replay: u32) -> Bytes {
-    json_frame(&ReplayControlFrame::Unsubscribed { id, replay: replay::name(replay) })
+    json_frame(&ReplayUnsubscribedFrame { id, replay: replay::name(replay) })
 }
 
 /// The replay is over.
 #[must_use]
 pub fn replay_end(replay: u32, why: ReplayEnd) -> Bytes {
-    json_frame(&ReplayControlFrame::ReplayEnd { replay: replay::name(replay), why: why.as_str() })
+    json_frame(&ReplayEndFrame { replay: replay::name(replay), why: why.as_str() })
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use crate::{
     inspect::SocketId,
     journal::JournalEvent,
     permission::Permission,
-    protocol::{self, Code, Hello, HelloLimits},
+    protocol::{self, Code, HelloFrame, HelloLimits},
     session::Session,
     socket::Socket,
 };
@@ -81,7 +81,7 @@ impl Shard {
         if deflates {
             features.push("deflate");
         }
-        protocol::hello(&Hello {
+        protocol::hello(&HelloFrame {
             conn: &conn,
             server: &self.shared.server,
             now: self.shared.host.stamp(),

@@ -8,7 +8,7 @@ use crate::{
     connection::TimerAction,
     encode,
     journal::JournalEvent,
-    protocol::{self, Lag},
+    protocol::{self, LagFrame},
 };
 
 /// How often a slow client gets a lag frame.
@@ -86,7 +86,7 @@ impl Shard {
             return;
         }
         let (waiting_bytes, waiting_us) = (subscriber.outbox.bytes(), subscriber.outbox.age(now));
-        let lag = Lag {
+        let lag = LagFrame {
             queued_bytes: waiting_bytes,
             oldest_ms: u64::try_from(waiting_us / 1000).unwrap_or(0),
             merged: subscriber.session.merged(),
@@ -95,7 +95,7 @@ impl Shard {
         if !is_slow {
             subscriber.session.reset_merged();
         }
-        self.subscribers.send_lag(slot, protocol::lag(lag), now);
+        self.subscribers.send_lag(slot, protocol::lag(&lag), now);
         self.subscribers.note(slot, JournalEvent::Lag { waiting_bytes, waiting_us }, now);
         counter!("matchwire_lag_frames_total").increment(1);
     }

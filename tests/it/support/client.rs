@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_util::{SinkExt, StreamExt};
-use schema::Contract;
+use schema::Checker;
 use serde_json::{Value, json};
 use tokio::{
     io::AsyncWriteExt,
@@ -27,7 +27,7 @@ use tokio_tungstenite::{
 use super::{PATIENCE, merge_patch::merge};
 
 /// The published schema, to which every frame must conform.
-static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::new);
+static CHECKER: LazyLock<Checker> = LazyLock::new(Checker::new);
 
 pub(crate) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -160,7 +160,7 @@ impl Client {
     pub(crate) async fn next(&mut self) -> Result<Value, Closed> {
         let text = self.next_text().await?;
         let frame: Value = serde_json::from_str(&text).expect("a frame is JSON");
-        CONTRACT.check_frame(&frame).unwrap_or_else(|wrong| panic!("{wrong}\nin {frame}"));
+        CHECKER.check_frame(&frame).unwrap_or_else(|wrong| panic!("{wrong}\nin {frame}"));
         self.apply(&frame);
         Ok(frame)
     }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use hub::wire::values::{Seq, Timestamp};
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use crate::words::{
-    Channel, ChannelPattern, CommandId, Epoch, EveryMs, Nullable, OnSlowChoice, PickPaths,
-    ReplayName, ReplaySpeed, Seq, Timestamp,
+use fanout::protocol::values::{
+    Channel, ChannelPattern, CommandId, Epoch, EventChoice, EveryMs, Nullable, OnSlowChoice,
+    PickPaths, ReplayName, ReplaySpeed,
 };
 
 /// Declares a command: its fields, and before them its op and its id.
@@ -90,14 +91,6 @@ pub struct Options {
     /// The events to send: all of them (the default), none, or those of these kinds. `suspend`, `resume`, `retract` and
     /// `correct` always come.
     pub events: Option<EventChoice>,
-}
-
-/// Events of a subscription: all or none, or those of these kinds.
-#[derive(Debug, JsonSchema)]
-#[serde(untagged)]
-pub enum EventChoice {
-    All(bool),
-    Kinds(#[schemars(length(max = 16))] Vec<String>),
 }
 
 command! {

@@ -1,34 +1,28 @@
 //! The typed contract of `/stream/v1`: a definition for each document, event, frame and command, with a description for
 //! each field.
 //!
-//! The types here are declarations. Nothing is ever read into them: the hub renders documents by hand, for speed
-//! (`hub::wire`, `hub::dialect::stream`), and `fanout::protocol` renders the other frames. `tools/schema/documents.schema.json` is
-//! made from the types, with the words of the hub's own enums. Tests (`tests/hub/contract.rs`, `tests/it/schema.rs`) compare it
-//! with what the hub renders, in both directions: an undeclared field is an error, and so is a declared one that no test
-//! renders and that is not listed as such.
+//! Documents and events are the types that the hub fills (`hub::wire`), frames those that `fanout::protocol` sends. Commands, which
+//! are read by hand for the sake of their errors, are declared here, and the two frames that carry documents.
 //!
-//! An `Option` is a field that may be absent. Null occurs in patches only, but for the few fields of [`words::Nullable`].
+//! An `Option` is a field that may be absent. Null occurs in patches only, but for the few fields of [`fanout::protocol::values::Nullable`].
 
 mod channels;
+mod checker;
 pub mod command;
-mod contract;
 pub mod document;
-pub mod event;
 pub mod frame;
 mod patch;
-mod strict;
-pub mod words;
 
+use fanout::protocol::values::NULLABLE;
+use hub::wire::{board, feeds, football, odds, race, scoreboard, signals, tennis};
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Value, json};
 
 use patch::Definitions;
 
-use strict::strict;
-
 pub use self::{
     channels::{ChannelKind, kinds},
-    contract::Contract,
+    checker::Checker,
 };
 
 /// The JSON Schema of the stream protocol.
@@ -63,21 +57,22 @@ pub fn text() -> String {
 
 fn add_types(generator: &mut SchemaGenerator) {
     add::<document::OpeningDocument>(generator);
-    add::<document::FootballMatch>(generator);
-    add::<document::FootballBoard>(generator);
-    add::<document::TennisMatch>(generator);
-    add::<document::TennisBoard>(generator);
-    add::<document::ScoreboardMatch>(generator);
-    add::<document::ScoreboardBoard>(generator);
-    add::<document::HorseRace>(generator);
-    add::<document::HorseRacingBoard>(generator);
-    add::<document::Odds>(generator);
-    add::<document::ConsensusOdds>(generator);
-    add::<document::Feeds>(generator);
-    add::<document::Signals>(generator);
-    add::<event::Event>(generator);
-    add::<event::Correct>(generator);
+    add::<football::FootballMatch>(generator);
+    add::<board::FootballBoard>(generator);
+    add::<tennis::TennisMatch>(generator);
+    add::<board::TennisBoard>(generator);
+    add::<scoreboard::ScoreboardMatch>(generator);
+    add::<board::ScoreboardBoard>(generator);
+    add::<race::HorseRace>(generator);
+    add::<board::HorseRacingBoard>(generator);
+    add::<odds::Odds>(generator);
+    add::<odds::ConsensusOdds>(generator);
+    add::<feeds::Feeds>(generator);
+    add::<signals::Signals>(generator);
+    add::<document::Event>(generator);
+    add::<document::Correct>(generator);
     add::<frame::Frame>(generator);
+    add::<frame::AddonOffer>(generator);
     add::<command::Command>(generator);
 }
 
@@ -97,7 +92,7 @@ fn tidy(schema: &mut Value) {
         if let Some(Value::String(text)) = rules.get_mut("description") {
             *text = text.split('\n').map(str::trim).collect::<Vec<_>>().join(" ");
         }
-        if rules.remove(words::NULLABLE).is_none() {
+        if rules.remove(NULLABLE).is_none() {
             remove_null(rules);
         }
     }

@@ -265,10 +265,10 @@ impl Hub {
         let is_first = self.channel(Subject::Feeds).is_some_and(|e| e.header != header);
         if is_first {
             wire::set_header(&mut patch, header);
-            patch.object("sources");
+            patch.object(wire::feeds::Feeds::sources());
         }
         for source in self.sources.iter_mut().filter(|source| source.changed) {
-            wire::feeds::source(patch.object("sources"), source, true);
+            wire::feeds::source(patch.object(wire::feeds::Feeds::sources()), source, true);
             wire::feeds::source(&mut self.feeds_published, source, false);
             source.changed = false;
         }

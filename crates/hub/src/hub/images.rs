@@ -32,7 +32,7 @@ impl Hub {
     fn board(&self, sport: Sport, header: Header) -> Object {
         let mut image = Object::default();
         wire::set_header(&mut image, header);
-        image.set("stale_after_ms", self.settings.stale_after_ms);
+        image.put(wire::DocumentHeader::stale_after_ms(), self.settings.stale_after_ms);
         let matches = image.object("matches");
         let mut entries: Vec<_> =
             self.matches.values().filter(|it| it.state.sport == sport).collect();
@@ -46,8 +46,8 @@ impl Hub {
     fn feeds(&self, header: Header) -> Object {
         let mut image = Object::default();
         wire::set_header(&mut image, header);
-        image.set("stale_after_ms", self.settings.stale_after_ms);
-        image.set("sources", self.feeds_published.clone());
+        image.put(wire::DocumentHeader::stale_after_ms(), self.settings.stale_after_ms);
+        image.set(wire::feeds::Feeds::sources(), self.feeds_published.clone());
         image
     }
 }

@@ -88,7 +88,7 @@ impl Hub {
         if self.ensure(Subject::Signals, Sport::Other, changes) {
             let mut patch = Object::default();
             wire::set_header(&mut patch, HEADER);
-            patch.object("signals");
+            patch.object(wire::signals::Signals::signals());
             self.publish(Subject::Signals, HEADER, patch, Vec::new(), stamp, changes);
         }
     }
@@ -170,7 +170,7 @@ impl Hub {
             let record = SignalRecord::new(id, sport, sides.clone(), began, signal);
             let id = self.signals.numbers.number(record.digest());
             let record = Arc::new(SignalRecord { id, updated: at, ended, ..(*record).clone() });
-            wire::signals::patch(patch.object("signals"), &record);
+            wire::signals::patch(patch.object(wire::signals::Signals::signals()), &record);
             if is_event {
                 self.signals.events += 1;
                 events.push(wire::signals::event(&record, self.signals.events));
@@ -191,8 +191,8 @@ impl Hub {
     pub(super) fn signals(&self, header: Header) -> Object {
         let mut image = Object::default();
         wire::set_header(&mut image, header);
-        image.set("stale_after_ms", self.settings.stale_after_ms);
-        let out = image.object("signals");
+        image.put(wire::DocumentHeader::stale_after_ms(), self.settings.stale_after_ms);
+        let out = image.object(wire::signals::Signals::signals());
         for record in self.signals.active.values() {
             wire::signals::patch(out, record);
         }

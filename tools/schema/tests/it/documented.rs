@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use schema::Contract;
+use schema::Checker;
 use serde_json::{Deserializer, Value};
 
 const PROTOCOL: &str = include_str!("../../../../docs/PROTOCOL.md");
@@ -242,7 +242,7 @@ fn page_uses_no_words_that_the_schema_does_not_have() {
 
 #[test]
 fn examples_conform_to_the_schema() {
-    let contract = Contract::new();
+    let checker = Checker::new();
     let page = PROTOCOL.split_once("\n## The older sockets\n").expect("the older sockets").0;
     let blocks = page.split("```json\n").skip(1).filter_map(|rest| rest.split_once("\n```"));
     let mut checked = 0;
@@ -250,11 +250,11 @@ fn examples_conform_to_the_schema() {
         for example in Deserializer::from_str(block).into_iter::<Value>() {
             let example = example.unwrap_or_else(|error| panic!("{error}: {block}"));
             let is_any = |names: &[&str]| {
-                let tries = names.iter().map(|name| contract.check(name, &example));
+                let tries = names.iter().map(|name| checker.check(name, &example));
                 tries.reduce(Result::or).expect("a name")
             };
             let wrong = if example.get("type").is_some() {
-                contract.check_frame(&example)
+                checker.check_frame(&example)
             } else if example.get("op").is_some() {
                 is_any(&["Command"])
             } else if example.get("eid").is_some() {

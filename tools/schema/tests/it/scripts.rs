@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use schema::Contract;
+use schema::Checker;
 use serde_json::{Value, json};
 
 /// The frames of a line; none if it says that they go beyond this version.
@@ -21,7 +21,7 @@ fn frames(line: &Value) -> Vec<Value> {
 
 #[test]
 fn every_frame_of_the_corpus_conforms() {
-    let contract = Contract::new();
+    let checker = Checker::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/scripts");
     let mut count = 0;
     for entry in fs::read_dir(folder).expect("the scripts are there") {
@@ -32,7 +32,7 @@ fn every_frame_of_the_corpus_conforms() {
             let line =
                 serde_json::from_str(line).unwrap_or_else(|error| panic!("{location}: {error}"));
             for frame in frames(&line) {
-                contract.check_frame(&frame).unwrap_or_else(|error| panic!("{location}: {error}"));
+                checker.check_frame(&frame).unwrap_or_else(|error| panic!("{location}: {error}"));
                 count += 1;
             }
         }

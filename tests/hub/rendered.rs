@@ -1,28 +1,18 @@
-//! The published schema: every frame that these tests see conforms to it, and each field that it declares is rendered.
+//! What no other test plays: facts that no source reports, recordings with rare ones, and each sport from the announcement of
+//! a match to its settlement. [`Bench`] checks every frame against the published schema.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::{Arc, LazyLock},
-};
+use std::collections::HashMap;
 
 use facts::event::Batch;
 use fanout::Micros;
 use hub::feeds::{FeedState, Health};
 use ingest::normalize::events::Interpreter;
-use schema::Contract;
 use simulator::Simulator;
 
 use crate::{
     bench::{Bench, SETTINGS, START},
     recordings,
 };
-
-/// The contract of all benches but those that count what they see.
-static CONTRACT: LazyLock<Arc<Contract>> = LazyLock::new(|| Arc::new(Contract::with_digests()));
-
-pub(crate) fn shared() -> Arc<Contract> {
-    Arc::clone(&CONTRACT)
-}
 
 /// Recordings that have what the others lack.
 const RECORDINGS: [(&str, usize); 7] = [
@@ -43,42 +33,9 @@ const RARE_FACTS: &str = include_str!("rare_facts.ndjson");
 /// The simulated day.
 const SEED: u64 = 3;
 
-/// Every incident may have these, but no source reports them of these kinds. The hub passes on what a source reports.
-const OF_NO_SOURCE: &str = "of an incident of this kind no source reports it";
-
-/// What is not rendered here, and why.
-const UNSEEN: [(&str, &str); 12] = [
-    ("Card.assist", OF_NO_SOURCE),
-    ("Card.score", OF_NO_SOURCE),
-    ("PenaltyMissed.assist", OF_NO_SOURCE),
-    ("PenaltyMissed.score", OF_NO_SOURCE),
-    ("Period.assist", OF_NO_SOURCE),
-    ("Period.player", OF_NO_SOURCE),
-    ("Period.score", OF_NO_SOURCE),
-    ("Period.side", OF_NO_SOURCE),
-    ("Shootout.assist", OF_NO_SOURCE),
-    ("Substitution.score", OF_NO_SOURCE),
-    ("Var.assist", OF_NO_SOURCE),
-    ("Var.score", OF_NO_SOURCE),
-];
-
 #[test]
-fn every_declared_field_is_rendered() {
-    let contract = Arc::new(Contract::with_digests().counting_fields());
-    play(&contract, simulated());
-    play_rare_facts(&contract);
-    for (file, batches_max) in RECORDINGS {
-        let Some(batches) = recordings::batches(file) else { return };
-        play(&contract, batches.take(batches_max));
-    }
-    let unseen = ["Document", "Event"].map(|name| contract.unseen_fields(name));
-    let unseen: BTreeSet<String> = unseen.into_iter().flatten().collect();
-    let expected: BTreeSet<String> = UNSEEN.iter().map(|(field, _)| (*field).to_owned()).collect();
-    assert_eq!(unseen, expected, "declared fields that nothing renders, and those listed as such");
-}
-
-fn play_rare_facts(contract: &Arc<Contract>) {
-    let mut bench = Bench::with_contract(SETTINGS, Arc::clone(contract));
+fn rare_facts_conform() {
+    let mut bench = Bench::new(SETTINGS);
     let mut interpreter = Interpreter::new("acme".into()).of_all_matches();
     for line in RARE_FACTS.lines() {
         let read = interpreter.line(line.as_bytes(), 0).unwrap_or_else(|e| panic!("{e}: {line}"));
@@ -91,8 +48,21 @@ fn play_rare_facts(contract: &Arc<Contract>) {
     bench.check_images();
 }
 
-fn play(contract: &Arc<Contract>, batches: impl Iterator<Item = Batch>) {
-    let mut bench = Bench::with_contract(SETTINGS, Arc::clone(contract));
+#[test]
+fn recordings_conform() {
+    for (file, batches_max) in RECORDINGS {
+        let Some(batches) = recordings::batches(file) else { return };
+        play(batches.take(batches_max));
+    }
+}
+
+#[test]
+fn each_simulated_sport_conforms() {
+    play(simulated());
+}
+
+fn play(batches: impl Iterator<Item = Batch>) {
+    let mut bench = Bench::new(SETTINGS);
     for batch in batches {
         bench.apply(&batch);
     }

@@ -1,17 +1,13 @@
-//! Enumerations: the words of the hub's own enums, and the basic values.
+//! The values of frames and commands, as the published schema describes them.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, marker::PhantomData};
 
-use accounts::Addon;
-use facts::event;
-use fanout::{
+use crate::{
     catch_up::Gap,
     channel::Rate,
     protocol::{Code, OnSlow},
     replay::ReplayEnd,
 };
-use hub::{feeds, state};
-use record::signal;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
@@ -45,15 +41,6 @@ fn words(words: &[&str]) -> Value {
 }
 
 values! {
-    /// A moment: microseconds since 1970-01-01T00:00:00Z.
-    Timestamp: json!({"type": "integer"});
-    /// A price, stake, size or line: a decimal number as a string, with the digits of its source, such as
-    /// `"2.10"`. Do not parse it as a binary float.
-    Decimal: json!({"type": "string", "pattern": r"^-?[0-9]+(\.[0-9]+)?$"});
-    /// The public id of a match, team, player or competition.
-    Id: json!({"type": "integer", "minimum": 1, "maximum": 2_147_483_647});
-    /// The number of a change of a channel. It rises by one with each change.
-    Seq: json!({"type": "integer", "minimum": 0});
     /// Identifies a run of sequence numbers of a channel. Numbers of different epochs are unrelated.
     Epoch: json!({"type": "string", "pattern": "^[0-9a-z]+$"});
     /// The name of a channel: letters, digits and `-_.@+:` in segments between `/`, at most 200 bytes.
@@ -64,8 +51,6 @@ values! {
     CommandId: json!({"type": ["number", "string", "null"], "maxLength": 64});
     /// The name of a replay on this socket, such as `r1`.
     ReplayName: json!({"type": "string", "pattern": "^r[0-9]+$"});
-    /// One of the two players or pairs of a tennis match: 1 is `p1`, 2 is `p2`.
-    PlayerNumber: json!({"type": "integer", "enum": [1, 2]});
     /// Parts of documents: JSON Pointers (RFC 6901) in which `*` stands for any one member.
     PickPaths: json!({
         "type": "array",
@@ -75,53 +60,6 @@ values! {
     });
     /// At most one update of values per channel in this many milliseconds; 0: each change, at once.
     EveryMs: json!({"type": "integer", "enum": Rate::ALL.map(Rate::every_ms)});
-
-    /// The life cycle of a document. `suspended` is an interrupted match, a book without an open
-    /// market or held by the hub, or a match in play whose source is unhealthy.
-    Life: words(&state::Life::ALL.map(state::Life::as_str));
-    /// The state of the source on which a document depends. `late`: silent for longer than its deadline, or
-    /// it reports a lag itself. `down`: disconnected, or a recording has ended. `recovering`: connecting, or
-    /// connected again and not complete yet.
-    FeedState: words(&feeds::FeedState::ALL.map(feeds::FeedState::as_str));
-    /// The home or away side.
-    Side: words(&event::Side::BOTH.map(hub::wire::football::side_name));
-    /// The status of a football match. `extra_first` and `extra_second` are the halves of extra time,
-    /// `extra_half` the break between them.
-    FootballStatus: words(&event::FootballStatus::ALL.map(event::FootballStatus::as_str));
-    /// The kind of an incident of a football match.
-    IncidentKind: words(&event::IncidentKind::ALL.map(event::IncidentKind::as_str));
-    /// The colour of a card; `second_yellow` is the second of a player, who is sent off.
-    CardKind: words(&[
-        event::IncidentKind::Yellow.as_str(),
-        event::IncidentKind::SecondYellow.as_str(),
-        event::IncidentKind::Red.as_str(),
-    ]);
-    /// How a goal was scored.
-    GoalType: words(&event::GoalKind::ALL.map(event::GoalKind::as_str));
-    /// The decision of the video assistant.
-    VarDecision: words(&event::VarDecision::ALL.map(event::VarDecision::as_str));
-    /// What happens on the pitch, from the point of view of the side that has the ball.
-    Situation: words(&event::Situation::ALL.map(event::Situation::as_str));
-    /// The status of a tennis match.
-    TennisStatus: words(&event::TennisStatus::ALL.map(event::TennisStatus::as_str));
-    /// How a point was won.
-    PointKind: words(&event::PointKind::ALL.map(event::PointKind::as_str));
-    /// The status of a match that is followed by its scoreboard.
-    ScoreboardStatus: words(&event::ScoreboardStatus::ALL.map(event::ScoreboardStatus::as_str));
-    /// The status of a race.
-    RaceStatus: words(&event::RaceStatus::ALL.map(event::RaceStatus::as_str));
-    /// The status of a runner in a race.
-    RunnerStatus: words(&event::RunnerStatus::ALL.map(event::RunnerStatus::as_str));
-    /// The status of a market. Only an `open` market takes bets.
-    MarketStatus: words(&event::MarketStatus::ALL.map(event::MarketStatus::as_str));
-    /// The status of a selection. `winner` and `loser` are its settlement.
-    SelectionStatus: words(&event::SelectionStatus::ALL.map(event::SelectionStatus::as_str));
-    /// The meaning of a selection, the same with every bookmaker.
-    Outcome: words(&event::Outcome::ALL.map(event::Outcome::as_str));
-    /// Why the hub holds a book.
-    HoldReason: words(&state::HoldReason::ALL.map(state::HoldReason::as_str));
-    /// Whether prices fall (`shortening`: the outcome has become likelier) or rise (`drifting`).
-    Direction: words(&signal::Direction::ALL.map(signal::Direction::as_str));
 
     /// What happens when this client cannot keep up. `merge`: every event is delivered, and values between
     /// events are merged. `resync`: what was missed is skipped and reported, and the image is sent. `close`:
@@ -152,16 +90,14 @@ values! {
     /// The speed of a replay: how many times as fast as it was recorded, or `max`, as fast as the client
     /// reads.
     ReplaySpeed: json!({"anyOf": [{"type": "number", "minimum": 0.1, "maximum": 100}, {"const": "max"}]});
-    /// An add-on of an account.
-    AddonName: words(&Addon::ALL.map(Addon::as_str));
 }
 
 /// A value that may be null. Everything else is absent where it is unknown.
 #[derive(Debug)]
-pub struct Nullable<T>(T);
+pub struct Nullable<T>(PhantomData<T>);
 
 /// Marks a null that must stay: the null of an `Option` means absent.
-pub(crate) const NULLABLE: &str = "x-nullable";
+pub const NULLABLE: &str = "x-nullable";
 
 impl<T: JsonSchema> JsonSchema for Nullable<T> {
     fn inline_schema() -> bool {
@@ -176,4 +112,44 @@ impl<T: JsonSchema> JsonSchema for Nullable<T> {
         let schema = generator.subschema_for::<T>();
         json_schema!({"anyOf": [schema, {"type": "null"}], NULLABLE: true})
     }
+}
+
+/// Events of a subscription: all or none, or those of these kinds.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+pub enum EventChoice {
+    All(bool),
+    Kinds(#[schemars(length(max = 16))] Vec<String>),
+}
+
+/// Refers to definitions that are made elsewhere.
+macro_rules! references {
+    ($($name:ident: $definition:literal;)+) => {$(
+        #[doc = concat!("Refers to `", $definition, "`.")]
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                $definition.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({"$ref": concat!("#/$defs/", $definition)})
+            }
+        }
+    )+};
+}
+
+references! {
+    AddonName: "AddonName";
+    AddonOffer: "AddonOffer";
+    AnyDocument: "Document";
+    AnyPatch: "Patch";
+    Seq: "Seq";
+    Timestamp: "Timestamp";
 }
