@@ -286,6 +286,30 @@ pub(super) async fn close(
     Ok(())
 }
 
+/// Deletes all prices of these matches, and their history.
+pub(in crate::archive) async fn remove(
+    connection: &mut AnyConnection,
+    is_sqlite: bool,
+    matches: &[Key],
+) -> Result<(), sqlx::Error> {
+    for some in matches.chunks(MATCHES_AT_ONCE) {
+        let stored = prices_in(connection, is_sqlite, some).await?;
+        let public_ids: Vec<Key> =
+            stored.values().flatten().filter_map(|stored| stored.row.public_id).collect();
+        let wanted = ids_in(is_sqlite, "$1");
+        for (table, column, ids) in [
+            ("archive_price_ids", "public_id", &*public_ids),
+            ("archive_trails", "match_id", some),
+            ("archive_prices", "match_id", some),
+        ] {
+            let delete = format!("DELETE FROM {table} WHERE {column} IN {wanted}");
+            let delete = sqlx::query(AssertSqlSafe(delete)).bind(id_array(ids));
+            within(database::DELETION_MAX, delete.execute(&mut *connection)).await?;
+        }
+    }
+    Ok(())
+}
+
 fn prices_of(row: &AnyRow) -> Result<(Key, Vec<StoredPrice>), sqlx::Error> {
     let id = unsigned(row.try_get("match_id")?);
     Ok((id, unpack_prices(id, &row.try_get::<Vec<u8>, _>("prices")?)?))
