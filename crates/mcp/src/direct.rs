@@ -23,6 +23,7 @@ use serde_json::{Map, Value, value::RawValue};
 use crate::{
     BaseUrl,
     call::Call,
+    mount,
     server::{CallOutcome, Server, usage_meta},
     tables::ToolAction,
 };
@@ -90,6 +91,10 @@ pub(crate) async fn answer(
         let too_long = Bytes::from(vec![b' '; bytes_max + 1]);
         return Err(Unhandled(Request::from_parts(head, Body::from(too_long))));
     };
+    if is_batch(&body) {
+        // The library would read all of it before it says so.
+        return Ok(mount::no_message());
+    }
     let caller: Option<Caller> = head.extensions.get().copied();
     let base: Option<&BaseUrl> = head.extensions.get();
     let text = respond(server, &head.headers, caller.as_ref(), base, &body).await;
@@ -137,6 +142,11 @@ async fn respond(
         [r#"{"jsonrpc":"2.0","id":"#, id, r#","result":{"#, complete, &members, &meta, "}}"]
             .concat(),
     )
+}
+
+/// Whether a body is a list, which is no message in any version that is served.
+fn is_batch(body: &[u8]) -> bool {
+    body.trim_ascii_start().first() == Some(&b'[')
 }
 
 /// A whole number or a string.

@@ -40,6 +40,7 @@ mod call;
 mod config;
 mod days;
 mod direct;
+mod documents;
 mod envelope;
 mod fit;
 mod leaders;
@@ -157,6 +158,7 @@ pub fn routes<S: Clone + Send + Sync + 'static>(parts: McpParts, openapi: &Value
         feeds: tokio::sync::Mutex::default(),
         live_lists: listen::LiveLists::default(),
         rendered: RenderedCache::new(parts.config.cache_bytes),
+        documents: documents::Documents::default(),
         parts,
     });
     let mut router = Router::new();

@@ -38,7 +38,7 @@ use crate::Micros;
 /// reported.
 const UNREPORTED_MAX: usize = 4_096;
 
-/// The requests of a payer are long if they usually take this processor time or more.
+/// The requests of a payer are long while one of the recent ones has taken this processor time or more.
 const LONG: Duration = Duration::from_millis(1);
 
 /// A waiting request looks again after this time at the latest: its limits may be others, and its debt less.
@@ -286,6 +286,20 @@ impl Work {
         self.permit_with(payer, pool, Duration::ZERO).run(scope(self.clone(), payer, future)).await
     }
 
+    /// As [`Self::run`], but as [`Permit::run_in_turn`] does if the requests of the payer are long.
+    ///
+    /// # Errors
+    ///
+    /// If too much work of this payer is waiting.
+    pub async fn run_in_turn<F>(&self, payer: Payer, pool: Pool, future: F) -> Result<F::Output, Busy>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let permit = self.permit_with(payer, pool, Duration::ZERO);
+        let future = Box::pin(scope(self.clone(), payer, future));
+        if permit.is_long() { permit.run_in_turn(future).await } else { Ok(permit.run(future).await) }
+    }
+
     /// Adds a queue whose jobs are counted as waiting.
     pub fn add_queue(&self, queue: &FairQueue) {
         lock(&self.shared.others).push(queue.clone());
@@ -364,10 +378,10 @@ impl Permit {
         time::metered(future, |polled| *used += polled).await
     }
 
-    /// Whether the requests of its payer are usually so long that they are to run in turn.
+    /// Whether recent requests of its payer were so long that this one is to run in turn.
     #[must_use]
     pub fn is_long(&self) -> bool {
-        self.taken >= LONG
+        self.work.ledger().longest(self.payer) >= LONG
     }
 
     /// Runs a long request as [`Permit::run`] does, but polls it on blocking threads, in turn with those of other payers, so that

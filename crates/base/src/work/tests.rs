@@ -196,7 +196,46 @@ async fn work_counts_and_waiting_does_not() {
 /// A payer whose last request took so long that its next one is long.
 async fn make_long(work: &Work, payer: Payer) {
     let mut permit = work.permit(payer, Pool::Rest).await.unwrap();
-    permit.used = LONG * 8;
+    permit.used = LONG;
+}
+
+#[tokio::test]
+async fn short_requests_do_not_hide_long_ones_among_them() {
+    let work = work(100, 60_000, 4);
+    let is_long_after = async |used: Duration| {
+        let mut permit = work.permit(ONE, Pool::Rest).await.unwrap();
+        permit.used = used;
+        drop(permit);
+        work.permit(ONE, Pool::Rest).await.unwrap().is_long()
+    };
+    assert!(!is_long_after(ms(0)).await);
+    for _ in 0..20 {
+        for used in [LONG * 2, ms(0), LONG / 10] {
+            assert!(is_long_after(used).await, "after {used:?}");
+        }
+    }
+    let mut short = 0;
+    while is_long_after(LONG / 10).await {
+        short += 1;
+    }
+    assert!(short < 10, "{short} short requests before the payer is short again");
+}
+
+#[tokio::test]
+async fn long_work_without_a_permit_runs_on_other_threads_too() {
+    let work = work(100, 1_000, 4);
+    let here = thread::current().id();
+    let is_here = async |payer| {
+        let job = async { (thread::current().id(), current().map(|(_, payer)| payer)) };
+        let (thread, seen) = work.run_in_turn(payer, Pool::Mcp, job).await.unwrap();
+        assert_eq!(seen, Some(payer));
+        thread == here
+    };
+    assert!(is_here(ONE).await);
+    let spun = work.run_in_turn(ONE, Pool::Mcp, async { spin(LONG) }).await;
+    assert_eq!(spun, Ok(()));
+    assert!(!is_here(ONE).await, "its last job was long");
+    assert!(is_here(OTHER).await && is_here(Payer::Hub).await);
 }
 
 #[tokio::test]
