@@ -187,6 +187,8 @@ struct Shared {
     documents: OpenBodies,
     test_outputs: OpenBodies,
     tickets: Tickets,
+    /// What the event streams of an account may hold.
+    frame_rooms: sse::FrameRooms,
     /// Signs the tokens of forms.
     forms: FormKey,
     /// State between two readings of the operator's figures.
@@ -231,6 +233,7 @@ pub async fn serve(
         documents: OpenBodies::default(),
         test_outputs: OpenBodies::default(),
         tickets: Tickets::new(&parts.accounts, parts.hub_handle.is_in_cluster()),
+        frame_rooms: sse::FrameRooms::default(),
         forms: FormKey::new(parts.accounts.derived_secret("forms")),
         figure_history: FigureHistory::new(clock::wall()),
         ready: AtomicBool::new(true),
