@@ -176,9 +176,7 @@ impl Server {
     pub(crate) async fn call(&self, call: Call<'_>, given: &Map<String, Value>) -> CallOutcome {
         let called = match self.count(call.caller).await {
             Err(refusal) => CallOutcome { result: Err(refusal), quota: None },
-            Ok(quota) => {
-                CallOutcome { result: call.run(given).await, quota }
-            }
+            Ok(quota) => CallOutcome { result: call.run(given).await, quota },
         };
         let outcome = called.result.as_ref().map_or_else(|refusal| refusal.code, |_| "ok");
         counter!(

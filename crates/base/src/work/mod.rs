@@ -291,13 +291,22 @@ impl Work {
     /// # Errors
     ///
     /// If too much work of this payer is waiting.
-    pub async fn run_in_turn<F>(&self, payer: Payer, pool: Pool, future: F) -> Result<F::Output, Busy>
+    pub async fn run_in_turn<F>(
+        &self,
+        payer: Payer,
+        pool: Pool,
+        future: F,
+    ) -> Result<F::Output, Busy>
     where
         F: Future<Output: Send> + Send + 'static,
     {
         let permit = self.permit_with(payer, pool, Duration::ZERO);
         let future = Box::pin(scope(self.clone(), payer, future));
-        if permit.is_long() { permit.run_in_turn(future).await } else { Ok(permit.run(future).await) }
+        if permit.is_long() {
+            permit.run_in_turn(future).await
+        } else {
+            Ok(permit.run(future).await)
+        }
     }
 
     /// Adds a queue whose jobs are counted as waiting.

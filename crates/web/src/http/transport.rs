@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use base::work::Busy;
 use bytes::{Buf, Bytes};
 use fanout::socket::{SocketOptions, Stream};
 use socket2::SockRef;
@@ -105,7 +106,8 @@ impl RawConnection {
             Self::Tls(tls) => Io::Tls(tls),
         };
         activity.read_first(&mut ahead);
-        let preread = Preread { ahead: ahead.into(), io, progress, activity, rest: None };
+        let preread =
+            Preread { ahead: ahead.into(), io, progress, activity, rest: None, turn: None };
         set_up(preread.tcp(), options)?;
         preread.tcp().writable().await?;
         Ok(preread)
@@ -150,7 +152,6 @@ fn set_up(tcp: &TcpStream, options: SocketOptions) -> io::Result<()> {
 
 /// A connection whose first bytes were already read. Writing fails if its reader accepts nothing for too
 /// long.
-#[derive(Debug)]
 pub(super) struct Preread {
     ahead: Bytes,
     io: Io,
@@ -158,7 +159,11 @@ pub(super) struct Preread {
     activity: Activity,
     /// Present once it is closing while a part of a request is still to come.
     rest: Option<Rest>,
+    /// Present while the rest of a long head waits for its turn. It is left in the buffers of the system.
+    turn: Option<HeadTurn>,
 }
+
+type HeadTurn = Pin<Box<dyn Future<Output = Result<(), Busy>> + Send>>;
 
 /// What is still read of a request while the connection closes: a close with unread bytes would be a reset, in which the client
 /// loses the response.
@@ -247,6 +252,17 @@ impl Preread {
         done
     }
 
+    /// Waits for the turn of a long head, if it needs one.
+    fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.turn.is_none() && self.activity.needs_turn() {
+            self.turn = Some(Box::pin(self.activity.clone().take_turn()));
+        }
+        let Some(turn) = &mut self.turn else { return Poll::Ready(Ok(())) };
+        let taken = ready!(turn.as_mut().poll(cx));
+        self.turn = None;
+        Poll::Ready(taken.map_err(|Busy| ErrorKind::ConnectionAborted.into()))
+    }
+
     fn io(&mut self) -> Pin<&mut dyn Duplex> {
         match &mut self.io {
             Io::Tcp(tcp) => Pin::new(tcp),
@@ -262,6 +278,7 @@ impl AsyncRead for Preread {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.ahead.is_empty() {
+            ready!(self.poll_turn(cx))?;
             let filled = buffer.filled().len();
             let read = self.io().poll_read(cx, buffer);
             if buffer.filled().len() > filled {
