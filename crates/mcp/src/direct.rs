@@ -196,3 +196,17 @@ fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let first = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(first)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_list_is_a_batch() {
+        for (body, expected) in
+            [("[]", true), (" \n[{}]", true), ("{\"a\":[1]}", false), ("", false), ("x", false)]
+        {
+            assert_eq!(is_batch(body.as_bytes()), expected, "{body:?}");
+        }
+    }
+}

@@ -2,7 +2,6 @@
 
 use std::{
     collections::VecDeque,
-    future::Future,
     sync::{Arc, Mutex, PoisonError},
 };
 

@@ -32,6 +32,7 @@
 //! | waiting calls, and streams, of one account | `mcp.waits_max_per_account`, `mcp.listens_max_per_account` | an error |
 //! | resources of a stream | `mcp.listen_resources_max` | the acknowledgement names those that are followed |
 //! | watched channels | `mcp.watched_channels_max` | an error |
+//! | documents of channels that are kept as they were rendered | 128 | the least recently read go |
 //! | notifications that wait for a client | 16 | changes coalesce |
 
 mod admission;
