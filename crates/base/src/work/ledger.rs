@@ -122,6 +122,12 @@ impl Ledger {
         self.entries.get(&payer).map_or(Duration::ZERO, |entry| entry.longest)
     }
 
+    /// A request of this payer has taken so long so far.
+    pub(super) fn set_longest(&mut self, payer: Payer, used: Duration, now: Micros) {
+        let entry = self.entry(payer, now);
+        entry.longest = entry.longest.max(used);
+    }
+
     pub(super) fn debt(&self, payer: Payer, now: Micros) -> Duration {
         let burst =
             Duration::from_micros(self.limits.time_to_pay(self.limits.burst).unsigned_abs());

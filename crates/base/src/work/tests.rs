@@ -196,7 +196,7 @@ async fn work_counts_and_waiting_does_not() {
 /// A payer whose last request took so long that its next one is long.
 async fn make_long(work: &Work, payer: Payer) {
     let mut permit = work.permit(payer, Pool::Rest).await.unwrap();
-    permit.used = LONG;
+    permit.used = LONG * 8;
 }
 
 #[tokio::test]
@@ -219,6 +219,33 @@ async fn short_requests_do_not_hide_long_ones_among_them() {
         short += 1;
     }
     assert!(short < 10, "{short} short requests before the payer is short again");
+}
+
+/// Requests that have begun at the same time as the first long one of their payer.
+#[tokio::test]
+async fn request_goes_on_elsewhere_once_another_one_was_long() {
+    let work = work(100, 1_000, 4);
+    let here = thread::current().id();
+    let (sender, receiver) = oneshot::channel::<()>();
+    let waits = async move {
+        let before = thread::current().id();
+        receiver.await.unwrap();
+        (before, thread::current().id())
+    };
+    let waiting = work.permit(ONE, Pool::Rest).await.unwrap().run_in_turn(Box::pin(waits));
+    let long = work.permit(ONE, Pool::Rest).await.unwrap();
+    let long = long.run_in_turn(Box::pin(async {
+        spin(LONG);
+        tokio::task::yield_now().await;
+        thread::current().id()
+    }));
+    let wake = async {
+        tokio::task::yield_now().await;
+        sender.send(()).unwrap();
+    };
+    let (waited, elsewhere, ()) = tokio::join!(waiting, long, wake);
+    let (before, after) = waited.unwrap();
+    assert_eq!([before == here, after == here, elsewhere.unwrap() == here], [true, false, false]);
 }
 
 #[tokio::test]
@@ -252,15 +279,9 @@ async fn requests_of_a_payer_with_long_ones_run_on_other_threads() {
             (received, before, thread::current().id())
         };
         assert_eq!(permit.is_long(), !is_here);
-        let run = async {
-            if permit.is_long() {
-                permit.run_in_turn(Box::pin(request)).await.unwrap()
-            } else {
-                permit.run(request).await
-            }
-        };
+        let run = permit.run_in_turn(Box::pin(request));
         let (output, sent) = tokio::join!(run, async { sender.send(7) });
-        let (received, before, after) = output;
+        let (received, before, after) = output.unwrap();
         assert_eq!((received, sent), (7, Ok(())));
         assert_eq!([before == here, after == here], [is_here; 2], "{payer:?}");
     }
