@@ -8,12 +8,14 @@ use std::{
     pin::Pin,
     sync::{Arc, Mutex, PoisonError, Weak},
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use accounts::AccountId;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Sleep, sleep},
 };
 use tokio_util::sync::PollSemaphore;
 
@@ -22,6 +24,9 @@ pub(super) const LONG_BYTES: usize = 64 * 1024;
 
 /// The long frames of an account, in KiB. A longer one is read alone.
 const KIB_PER_ACCOUNT: u32 = 8 * 1024;
+
+/// How long a stream waits for room. Then it ends, and its client resumes.
+const ROOM_TIME: Duration = Duration::from_secs(60);
 
 /// The longest header of a frame without a mask.
 const HEADER_BYTES_MAX: usize = 10;
@@ -49,6 +54,8 @@ impl FrameRooms {
 pub(super) struct FrameReader<T> {
     io: T,
     room: PollSemaphore,
+    /// Until when it may wait for room.
+    wait: Option<Pin<Box<Sleep>>>,
     /// The room of the long frames that were begun and not taken with [`Self::take_room`].
     held: Option<OwnedSemaphorePermit>,
     header: [u8; HEADER_BYTES_MAX],
@@ -63,6 +70,7 @@ impl<T> FrameReader<T> {
         Self {
             io,
             room: PollSemaphore::new(room),
+            wait: None,
             held: None,
             header: [0; HEADER_BYTES_MAX],
             header_bytes: 0,
@@ -115,7 +123,13 @@ impl<T: AsyncRead + Unpin> FrameReader<T> {
         let payload = payload_len(&self.header[..self.header_bytes]);
         if payload > LONG_BYTES as u64 {
             let kib = u32::try_from(payload.div_ceil(1024)).unwrap_or(KIB_PER_ACCOUNT);
-            let room = ready!(self.room.poll_acquire_many(cx, kib.min(KIB_PER_ACCOUNT)));
+            let Poll::Ready(room) = self.room.poll_acquire_many(cx, kib.min(KIB_PER_ACCOUNT))
+            else {
+                let wait = self.wait.get_or_insert_with(|| Box::pin(sleep(ROOM_TIME)));
+                ready!(wait.as_mut().poll(cx));
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            };
+            self.wait = None;
             let room = room.ok_or(io::ErrorKind::BrokenPipe)?;
             match &mut self.held {
                 Some(held) => held.merge(room),
@@ -242,6 +256,15 @@ mod tests {
         reader.read_exact(&mut long).await.expect("a long frame");
         assert!(long == frame(LONG));
         assert!(reader.take_room().is_some() && reader.take_room().is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn stream_without_room_ends() {
+        let room = Arc::new(Semaphore::new(0));
+        let sent = frame(LONG);
+        let mut reader = FrameReader::new(sent.as_slice(), room);
+        let error = reader.read_u8().await.expect_err("there is no room");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
     #[tokio::test]
