@@ -281,14 +281,18 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let is_core = Self::asks(&context, "tools", "core");
-        let is_prefixed = Self::asks(&context, "names", "prefixed");
-        let listed =
-            self.kind.tools.iter().filter(|tool| {
+        let (kind, caller) = (Arc::clone(&self.kind), Self::caller(&context)?);
+        let answer = async move {
+            let is_core = Self::asks(&context, "tools", "core");
+            let is_prefixed = Self::asks(&context, "names", "prefixed");
+            let listed = kind.tools.iter().filter(|tool| {
                 tool.declared.does.is_listed() && (tool.declared.is_core || !is_core)
             });
-        let tools = listed.map(|tool| self.kind.listed(tool, is_prefixed)).collect();
-        Ok(ListToolsResult { ttl_ms: Some(LISTS_TTL_MS), ..ListToolsResult::with_all_items(tools) })
+            let tools = listed.map(|tool| kind.listed(tool, is_prefixed)).collect();
+            let list = ListToolsResult::with_all_items(tools);
+            Ok(ListToolsResult { ttl_ms: Some(LISTS_TTL_MS), ..list })
+        };
+        self.run(&caller, answer).await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -317,9 +321,10 @@ impl ServerHandler for Server {
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Ok(self.resources())
+        let (server, caller) = (self.clone(), Self::caller(&context)?);
+        self.run(&caller, async move { Ok(server.resources()) }).await
     }
 
     async fn list_resource_templates(
