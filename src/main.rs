@@ -27,6 +27,10 @@ use matchwire::{
     telemetry, with_causes,
 };
 
+/// Polls of tasks on a thread of the runtime before it looks which sockets are ready. Usually 61: with sixty requests of
+/// milliseconds each, a new connection would wait for all of them more than once.
+const POLLS_BETWEEN_EVENTS: u32 = 8;
+
 /// `simulate` prints a day that begins at 2026-01-01T00:00:00Z, so that the seed determines it.
 #[cfg(feature = "demo")]
 const SIMULATED_START: i64 = 1_767_225_600_000_000;
@@ -94,7 +98,8 @@ fn serve(origin: ConfigOrigin, replay: Option<ReplayArgs>) -> Result<(), Box<dyn
         Some(args) => RunMode::Recordings(args),
         None => RunMode::from_config(&config),
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.enable_all().event_interval(POLLS_BETWEEN_EVENTS).build()?;
     let ended = runtime.block_on(app::run(config, Reloadable { origin, filter }, mode));
     // What still runs could keep a part that failed, or a step of the stop that was given up, alive.
     runtime.shutdown_background();

@@ -227,7 +227,8 @@ impl Shard {
             histogram!("matchwire_delivery_delay_seconds").record(seconds(delay));
         }
         // Without the answers themselves, or dear ones would make room for more of them.
-        let answering = Micros::try_from(std::mem::take(&mut self.answering).as_micros()).unwrap_or(0);
+        let answering =
+            Micros::try_from(std::mem::take(&mut self.answering).as_micros()).unwrap_or(0);
         let took = usize::try_from((done - now - answering) / JOIN_US).unwrap_or(0);
         self.joins_max = took.clamp(JOINS_MIN, JOINS_MAX);
         self.shared.mailboxes[self.number].mark_processed();

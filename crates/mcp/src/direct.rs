@@ -23,6 +23,7 @@ use serde_json::{Map, Value, value::RawValue};
 use crate::{
     BaseUrl,
     call::Call,
+    mount,
     server::{CallOutcome, Server, usage_meta},
     tables::ToolAction,
 };
@@ -90,6 +91,10 @@ pub(crate) async fn answer(
         let too_long = Bytes::from(vec![b' '; bytes_max + 1]);
         return Err(Unhandled(Request::from_parts(head, Body::from(too_long))));
     };
+    if is_batch(&body) {
+        // The library would read all of it before it says so.
+        return Ok(mount::no_message());
+    }
     let caller: Option<Caller> = head.extensions.get().copied();
     let base: Option<&BaseUrl> = head.extensions.get();
     let text = respond(server, &head.headers, caller.as_ref(), base, &body).await;
@@ -139,6 +144,11 @@ async fn respond(
     )
 }
 
+/// Whether a body is a list, which is no message in any version that is served.
+fn is_batch(body: &[u8]) -> bool {
+    body.trim_ascii_start().first() == Some(&b'[')
+}
+
 /// A whole number or a string.
 fn is_id(id: &RawValue) -> bool {
     let text = id.get();
@@ -185,4 +195,18 @@ fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_list_is_a_batch() {
+        for (body, expected) in
+            [("[]", true), (" \n[{}]", true), ("{\"a\":[1]}", false), ("", false), ("x", false)]
+        {
+            assert_eq!(is_batch(body.as_bytes()), expected, "{body:?}");
+        }
+    }
 }

@@ -79,6 +79,7 @@ pub(crate) enum AnswerData {
     Value(Value),
     /// As REST answers: rendered once for all calls until its tag changes.
     Rest(RestAnswer),
+    Rendered(Arc<Rendered>),
 }
 
 /// Everything before the data.
@@ -158,6 +159,13 @@ impl Rendered {
         Self { json, escaped, truncated }
     }
 
+    /// A document, tidied and within a bound.
+    pub(crate) fn of_document(mut document: Value, bytes_max: usize) -> Self {
+        crate::text::tidy(&mut document);
+        let truncated = fit::fit(&mut document, bytes_max - ENVELOPE_BYTES, None);
+        Self::new(&document, truncated)
+    }
+
     fn bytes(&self) -> usize {
         self.json.len() + self.escaped.len()
     }
@@ -217,6 +225,7 @@ impl Answer {
         let data = match mem::replace(&mut self.data, AnswerData::Value(Value::Null)) {
             AnswerData::Value(data) => Arc::new(self.render(data)),
             AnswerData::Rest(answer) => self.render_rest(&answer, cache)?,
+            AnswerData::Rendered(data) => data,
         };
         let head = self.head(cited, stale_after_ms, &data.truncated);
         Ok(ToolResult { head, data })

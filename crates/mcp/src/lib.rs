@@ -32,6 +32,7 @@
 //! | waiting calls, and streams, of one account | `mcp.waits_max_per_account`, `mcp.listens_max_per_account` | an error |
 //! | resources of a stream | `mcp.listen_resources_max` | the acknowledgement names those that are followed |
 //! | watched channels | `mcp.watched_channels_max` | an error |
+//! | documents of channels that are kept as they were rendered | 128 | the least recently read go |
 //! | notifications that wait for a client | 16 | changes coalesce |
 
 mod admission;
@@ -40,6 +41,7 @@ mod call;
 mod config;
 mod days;
 mod direct;
+mod documents;
 mod envelope;
 mod fit;
 mod leaders;
@@ -157,6 +159,7 @@ pub fn routes<S: Clone + Send + Sync + 'static>(parts: McpParts, openapi: &Value
         feeds: tokio::sync::Mutex::default(),
         live_lists: listen::LiveLists::default(),
         rendered: RenderedCache::new(parts.config.cache_bytes),
+        documents: documents::Documents::default(),
         parts,
     });
     let mut router = Router::new();

@@ -11,6 +11,7 @@ use fanout::{
     encode::payload,
 };
 use hub::{
+    catch_up::ChannelImage,
     pipeline::{HubHandle, HubStopped},
     watch::ChannelWatch,
 };
@@ -68,8 +69,15 @@ impl Live {
 
     /// The same as JSON text.
     pub(crate) async fn image_text(&self, channel: &str) -> Result<Option<Bytes>, Refusal> {
-        let image = ask(self.hub.image(channel)).await?;
-        Ok(image.map(|image| payload(&image.frame)))
+        Ok(self.versioned_image(channel).await?.map(|image| payload(&image.frame)))
+    }
+
+    /// The same with its version.
+    pub(crate) async fn versioned_image(
+        &self,
+        channel: &str,
+    ) -> Result<Option<ChannelImage>, Refusal> {
+        ask(self.hub.image(channel)).await
     }
 
     /// The channels that match a pattern, by name.

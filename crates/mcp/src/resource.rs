@@ -1,10 +1,9 @@
 //! Resources: the documents of channels, and the pages of the documentation.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use accounts::{Caller, products::Product};
-use bytes::Bytes;
-use hyper::header::HeaderValue;
+use fanout::encode::payload;
 use rmcp::{
     ErrorData,
     model::{
@@ -17,10 +16,9 @@ use serde_json::{Value, json, value::RawValue};
 
 use crate::{
     argument::Notes,
-    call::status_word,
-    envelope::{Answer, AnswerData, Citation, DataState, RESULT_BYTES_MAX},
+    call::{self, status_word},
+    envelope::{Answer, AnswerData, Citation, DataState, RESULT_BYTES_MAX, Rendered},
     refusal::Refusal,
-    rest::RestAnswer,
     server::Server,
 };
 
@@ -36,6 +34,14 @@ const ENDED_TTL_MS: u64 = 3_600_000;
 
 /// How long the state of all sources is remembered.
 const FEEDS_FOR: Duration = Duration::from_millis(500);
+
+/// The document of a channel in one version.
+#[derive(Debug)]
+pub(crate) struct Document {
+    data: Arc<Rendered>,
+    state: DataState,
+    ttl_ms: u64,
+}
 
 /// What a URI names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -184,10 +190,15 @@ impl Server {
     async fn document(&self, channel: &str, caller: &Caller) -> Result<(String, u64), Refusal> {
         let shared = &self.shared;
         let url = format!("{}/stream/v1/channels/{channel}", shared.parts.public_url);
-        let (data, state, ttl_ms, url) = match shared.live.image_text(channel).await? {
+        let (data, state, ttl_ms, url) = match shared.live.versioned_image(channel).await? {
             Some(image) => {
-                let (document, state, ttl_ms) = image_parts(&image)?;
-                (AnswerData::Rest(document), state, ttl_ms, url)
+                let version = (image.epoch, image.seq);
+                let make = async {
+                    call::blocking(move || document(&payload(&image.frame))).await?.map(Arc::new)
+                };
+                let document = shared.documents.get_or_make(channel, version, make).await?;
+                let Document { data, state, ttl_ms } = &*document;
+                (AnswerData::Rendered(Arc::clone(data)), state.clone(), *ttl_ms, url)
             }
             None => {
                 let id = channel.split('/').nth(1).filter(|_| channel.split('/').count() == 2);
@@ -229,9 +240,16 @@ fn contents(
     ReadResourceResult::new(vec![contents]).with_ttl_ms(ttl_ms).with_cache_scope(scope)
 }
 
-/// The document of an image, its state, and how long it stays as it is. The document, which may be large, is read only if it
-/// has not been rendered at this position.
-fn image_parts(image: &Bytes) -> Result<(RestAnswer, DataState, u64), Refusal> {
+/// The document of an image as it is answered.
+fn document(image: &[u8]) -> Result<Document, Refusal> {
+    let (document, state, ttl_ms) = image_parts(image)?;
+    let document = serde_json::from_str(document.get()).map_err(|_| Refusal::unavailable())?;
+    let data = Arc::new(Rendered::of_document(document, RESULT_BYTES_MAX));
+    Ok(Document { data, state, ttl_ms })
+}
+
+/// The document of an image, its state, and how long it stays as it is.
+fn image_parts(image: &[u8]) -> Result<(&RawValue, DataState, u64), Refusal> {
     #[derive(Deserialize)]
     struct Frame<'a> {
         epoch: &'a str,
@@ -249,7 +267,6 @@ fn image_parts(image: &Bytes) -> Result<(RestAnswer, DataState, u64), Refusal> {
     let frame: Frame<'_> = serde_json::from_slice(image).map_err(|_| Refusal::unavailable())?;
     let Frame { epoch, seq, at, data } = frame;
     let position = fanout::Epoch::parse(epoch).map(|it| record::Position { epoch: it.0, seq });
-    let tag = HeaderValue::try_from(format!("{epoch}.{seq}")).ok();
     // Not every document has them.
     let Words { life, feed: word } = serde_json::from_str(data.get()).unwrap_or_default();
     let (source_at, received_at) = (at["src"].as_i64(), at["in"].as_i64());
@@ -259,7 +276,7 @@ fn image_parts(image: &Bytes) -> Result<(RestAnswer, DataState, u64), Refusal> {
         Some("ended") => ENDED_TTL_MS,
         _ => 0,
     };
-    Ok((RestAnswer { body: image.slice_ref(data.get().as_bytes()), tag }, state, ttl_ms))
+    Ok((data, state, ttl_ms))
 }
 
 fn feed(word: Option<&str>) -> &'static str {
@@ -298,22 +315,22 @@ mod tests {
     }
 
     #[test]
-    fn document_of_an_image_has_a_tag_and_is_not_copied() {
+    fn document_of_an_image_has_its_state_and_is_not_copied() {
         let data = r#"{"life":"ended","feed":"live","matches":{"7":{"home":"A"}}}"#;
         let frame = |data: &str| {
             let head = r#"{"type":"image","ch":"football","epoch":"a1","seq":7,"at":{"in":5}"#;
-            Bytes::from(format!(r#"{head},"data":{data}}}"#))
+            format!(r#"{head},"data":{data}}}"#).into_bytes()
         };
         let image = frame(data);
         let (document, state, ttl_ms) = image_parts(&image).unwrap();
-        assert_eq!((&document.body[..], ttl_ms), (data.as_bytes(), ENDED_TTL_MS));
-        assert!(image.as_ptr_range().contains(&document.body.as_ptr()));
-        assert_eq!(document.tag.unwrap(), "a1.7");
+        assert_eq!((document.get(), ttl_ms), (data, ENDED_TTL_MS));
+        assert!(image.as_ptr_range().contains(&document.get().as_ptr()));
         assert_eq!((state.feed, state.source_at, state.received_at), ("live", None, Some(5)));
         assert_eq!(state.position.map(|position| position.seq), Some(7));
-        let (_, state, ttl_ms) = image_parts(&frame(r#"{"life":1,"sources":{}}"#)).unwrap();
+        let other = frame(r#"{"life":1,"sources":{}}"#);
+        let (_, state, ttl_ms) = image_parts(&other).unwrap();
         assert_eq!((state.feed, ttl_ms), ("down", 0));
-        assert!(image_parts(&Bytes::from_static(b"{}")).is_err());
+        assert!(image_parts(b"{}").is_err());
     }
 
     #[test]

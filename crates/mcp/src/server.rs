@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use accounts::{Caller, limits::QuotaStatus, products::Product};
-use base::work::Pool;
+use base::work::{Busy, Pool};
 use facts::event::Sport;
 use history::query::History;
 use hyper::http::request::Parts;
@@ -26,15 +26,17 @@ use tokio::{sync::Mutex, time::Instant};
 use crate::{
     McpParts,
     admission::Admission,
-    call::Call,
+    call::{self, Call},
+    documents::Documents,
     envelope::{DataState, RenderedCache, ToolResult},
     listen::{LiveLists, PendingSubscription},
     live::Live,
     names::Names,
     refusal::Refusal,
+    resource::Document,
     rest::Rest,
     slots::Slots,
-    tables::{ALIASES, ToolDeclaration},
+    tables::{ALIASES, ToolAction, ToolDeclaration},
     tool::ServerTool,
 };
 
@@ -51,6 +53,7 @@ pub(crate) struct Shared {
     pub feeds: Mutex<Option<(DataState, Instant)>>,
     pub live_lists: LiveLists,
     pub rendered: RenderedCache,
+    pub documents: Documents<Arc<Document>>,
 }
 
 /// The server of one sport. Clones share it.
@@ -173,18 +176,7 @@ impl Server {
     pub(crate) async fn call(&self, call: Call<'_>, given: &Map<String, Value>) -> CallOutcome {
         let called = match self.count(call.caller).await {
             Err(refusal) => CallOutcome { result: Err(refusal), quota: None },
-            Ok(quota) => {
-                // `rmcp` runs calls on tasks of its own, so what they use is not charged with their request.
-                let result = match call.context {
-                    Some(_) => {
-                        let work = self.shared.admission.limits.work();
-                        let payer = call.caller.account.payer();
-                        Box::pin(work.run(payer, Pool::Mcp, call.run(given))).await
-                    }
-                    None => call.run(given).await,
-                };
-                CallOutcome { result, quota }
-            }
+            Ok(quota) => CallOutcome { result: call.run(given).await, quota },
         };
         let outcome = called.result.as_ref().map_or_else(|refusal| refusal.code, |_| "ok");
         counter!(
@@ -193,6 +185,37 @@ impl Server {
         )
         .increment(1);
         called
+    }
+
+    /// Runs what `rmcp` has put on a task of its own, where it is not charged with its request: in turn with the work of other
+    /// accounts if the requests of this one are long.
+    async fn run<T: Send + 'static>(
+        &self,
+        caller: &Caller,
+        answer: impl Future<Output = Result<T, ErrorData>> + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let work = self.shared.admission.limits.work();
+        let answered = work.run_in_turn(caller.account.payer(), Pool::Mcp, answer).await;
+        answered.unwrap_or_else(|Busy| Err(Refusal::unavailable().error()))
+    }
+
+    async fn answer_call(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+        caller: &Caller,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = self.kind.tool(&request.name) else {
+            return Err(self.unknown_tool(&request.name));
+        };
+        let given = request.arguments.unwrap_or_default();
+        let parts = context.extensions.get::<Parts>();
+        let base = parts.and_then(|parts| parts.extensions.get());
+        let call = Call { server: self, tool, caller, base, context: Some(context) };
+        let CallOutcome { result, quota } = self.call(call, &given).await;
+        let mut result = result.map_or_else(|refusal| refusal.result(), CallToolResult::from);
+        result.meta = usage_meta(quota);
+        Ok(result.into())
     }
 
     /// Whether the query of the address has this parameter with this value.
@@ -258,14 +281,18 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let is_core = Self::asks(&context, "tools", "core");
-        let is_prefixed = Self::asks(&context, "names", "prefixed");
-        let listed =
-            self.kind.tools.iter().filter(|tool| {
+        let (kind, caller) = (Arc::clone(&self.kind), Self::caller(&context)?);
+        let answer = async move {
+            let is_core = Self::asks(&context, "tools", "core");
+            let is_prefixed = Self::asks(&context, "names", "prefixed");
+            let listed = kind.tools.iter().filter(|tool| {
                 tool.declared.does.is_listed() && (tool.declared.is_core || !is_core)
             });
-        let tools = listed.map(|tool| self.kind.listed(tool, is_prefixed)).collect();
-        Ok(ListToolsResult { ttl_ms: Some(LISTS_TTL_MS), ..ListToolsResult::with_all_items(tools) })
+            let tools = listed.map(|tool| kind.listed(tool, is_prefixed)).collect();
+            let list = ListToolsResult::with_all_items(tools);
+            Ok(ListToolsResult { ttl_ms: Some(LISTS_TTL_MS), ..list })
+        };
+        self.run(&caller, answer).await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -277,26 +304,27 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = self.kind.tool(&request.name) else {
-            return Err(self.unknown_tool(&request.name));
-        };
-        let caller = Self::caller(&context)?;
-        let given = request.arguments.unwrap_or_default();
-        let parts = context.extensions.get::<Parts>();
-        let base = parts.and_then(|parts| parts.extensions.get());
-        let call = Call { server: self, tool, caller: &caller, base, context: Some(&context) };
-        let CallOutcome { result, quota } = self.call(call, &given).await;
-        let mut result = result.map_or_else(|refusal| refusal.result(), CallToolResult::from);
-        result.meta = usage_meta(quota);
-        Ok(result.into())
+        let (server, caller) = (self.clone(), Self::caller(&context)?);
+        let waits = self.kind.tool(&request.name).is_some_and(|tool| {
+            // Its progress is sent from the task of the library.
+            matches!(tool.declared.does, ToolAction::WaitForChange)
+        });
+        if waits {
+            let (work, payer) = (self.shared.admission.limits.work(), caller.account.payer());
+            let answer = self.answer_call(request, &context, &caller);
+            return Box::pin(work.run(payer, Pool::Mcp, answer)).await;
+        }
+        let answer = async move { server.answer_call(request, &context, &caller).await };
+        self.run(&caller, answer).await
     }
 
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Ok(self.resources())
+        let (server, caller) = (self.clone(), Self::caller(&context)?);
+        self.run(&caller, async move { Ok(server.resources()) }).await
     }
 
     async fn list_resource_templates(
@@ -317,11 +345,14 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let caller = Self::caller(&context)?;
-        let status = self.count(&caller).await.map_err(|refusal| refusal.error())?;
-        let mut result = self.read(&request.uri, &caller).await?;
-        result.meta = usage_meta(status);
-        Ok(result.into())
+        let (server, caller) = (self.clone(), Self::caller(&context)?);
+        let answer = async move {
+            let status = server.count(&caller).await.map_err(|refusal| refusal.error())?;
+            let mut result = server.read(&request.uri, &caller).await?;
+            result.meta = usage_meta(status);
+            Ok(result.into())
+        };
+        self.run(&caller, answer).await
     }
 
     fn accepted_subscription_filter(
@@ -361,9 +392,12 @@ impl ServerHandler for Server {
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Ok(self.completion(&request))
+        let (server, caller) = (self.clone(), Self::caller(&context)?);
+        let complete = call::blocking(move || server.completion(&request));
+        let answer = async { complete.await.map_err(|refusal| refusal.error()) };
+        self.run(&caller, answer).await
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {

@@ -64,6 +64,8 @@ pub(super) struct Entry {
     /// The recent cost of one of its requests. It is charged when a request is admitted, and corrected when
     /// it ends.
     usual: Duration,
+    /// The longest of its recent requests: an eighth less with each further one.
+    longest: Duration,
     /// Microseconds by pool, halved since `halved_at`.
     recent: [u32; Pool::ALL.len()],
     halved_at: Micros,
@@ -109,9 +111,21 @@ impl Ledger {
         let worked = Micros::try_from(used.as_micros()).unwrap_or(Micros::MAX);
         let entry = self.entry(payer, now);
         entry.usual = (entry.usual * 7 + used) / 8;
+        entry.longest = used.max(entry.longest * 7 / 8);
         let before = entry.paid_at.saturating_sub(to_return).max(now.saturating_sub(worked));
         entry.paid_at = before.saturating_add(to_add);
         entry.add(pool, used, now);
+    }
+
+    /// The longest of the recent requests of a payer: short ones among them do not hide it.
+    pub(super) fn longest(&self, payer: Payer) -> Duration {
+        self.entries.get(&payer).map_or(Duration::ZERO, |entry| entry.longest)
+    }
+
+    /// A request of this payer has taken so long so far.
+    pub(super) fn set_longest(&mut self, payer: Payer, used: Duration, now: Micros) {
+        let entry = self.entry(payer, now);
+        entry.longest = entry.longest.max(used);
     }
 
     pub(super) fn debt(&self, payer: Payer, now: Micros) -> Duration {
@@ -164,6 +178,7 @@ impl Ledger {
         self.entries.entry(payer).or_insert_with(|| Entry {
             paid_at: now,
             usual: Duration::ZERO,
+            longest: Duration::ZERO,
             recent: [0; Pool::ALL.len()],
             halved_at: now,
             queue: Arc::default(),

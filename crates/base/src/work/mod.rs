@@ -12,13 +12,14 @@ mod queue;
 mod time;
 
 use std::{
-    future::Future,
+    future::{Future, poll_fn},
     net::{IpAddr, Ipv6Addr},
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    task::Poll,
     time::Duration,
 };
 
@@ -38,7 +39,7 @@ use crate::Micros;
 /// reported.
 const UNREPORTED_MAX: usize = 4_096;
 
-/// The requests of a payer are long if they usually take this processor time or more.
+/// The requests of a payer are long while one of the recent ones has taken this processor time or more.
 const LONG: Duration = Duration::from_millis(1);
 
 /// A waiting request looks again after this time at the latest: its limits may be others, and its debt less.
@@ -286,6 +287,24 @@ impl Work {
         self.permit_with(payer, pool, Duration::ZERO).run(scope(self.clone(), payer, future)).await
     }
 
+    /// As [`Self::run`], but in the way of [`Permit::run_in_turn`].
+    ///
+    /// # Errors
+    ///
+    /// If too much work of this payer is waiting.
+    pub async fn run_in_turn<F>(
+        &self,
+        payer: Payer,
+        pool: Pool,
+        future: F,
+    ) -> Result<F::Output, Busy>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let permit = self.permit_with(payer, pool, Duration::ZERO);
+        permit.run_in_turn(Box::pin(scope(self.clone(), payer, future))).await
+    }
+
     /// Adds a queue whose jobs are counted as waiting.
     pub fn add_queue(&self, queue: &FairQueue) {
         lock(&self.shared.others).push(queue.clone());
@@ -364,24 +383,40 @@ impl Permit {
         time::metered(future, |polled| *used += polled).await
     }
 
-    /// Whether the requests of its payer are usually so long that they are to run in turn.
-    #[must_use]
-    pub fn is_long(&self) -> bool {
-        self.taken >= LONG
+    /// Whether recent requests of its payer, or this one so far, were so long that it is to run in turn.
+    fn is_long(&self) -> bool {
+        self.work.ledger().longest(self.payer) >= LONG
     }
 
-    /// Runs a long request as [`Permit::run`] does, but polls it on blocking threads, in turn with those of other payers, so that
-    /// the threads that serve all requests stay free.
+    /// Runs a request as [`Permit::run`] does. Once requests of its payer are long, it is polled on blocking threads, in turn with
+    /// those of other payers, so that the threads that serve all requests stay free.
     ///
     /// # Errors
     ///
     /// If too much work of this payer is waiting. A panic of the future goes on here.
-    pub async fn run_in_turn<F>(self, future: Pin<Box<F>>) -> Result<F::Output, Busy>
+    pub async fn run_in_turn<F>(mut self, mut future: Pin<Box<F>>) -> Result<F::Output, Busy>
     where
         F: Future<Output: Send> + Send + 'static,
     {
-        let queue = self.work.shared.polls.clone();
-        queue.poll_in_turn(self, future).await
+        // Before each poll: many requests may have begun before the first of them showed that they are long.
+        let run_here = poll_fn(|context| {
+            if self.is_long() {
+                return Poll::Ready(None);
+            }
+            let (polled, used) = measure(|| future.as_mut().poll(context));
+            self.used += used;
+            if self.used >= LONG && self.payer != Payer::Hub {
+                self.work.ledger().set_longest(self.payer, self.used, self.work.now());
+            }
+            polled.map(Some)
+        });
+        match run_here.await {
+            Some(output) => Ok(output),
+            None => {
+                let queue = self.work.shared.polls.clone();
+                queue.poll_in_turn(self, future).await
+            }
+        }
     }
 }
 

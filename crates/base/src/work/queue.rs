@@ -81,11 +81,22 @@ impl FairQueue {
         self.enter(Scope::current().map_or(Payer::Hub, |scope| scope.turn()), pool).await
     }
 
-    pub(super) async fn enter(&self, payer: Payer, pool: Pool) -> Result<Slot, Busy> {
+    /// Waits for a place for this payer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::enter_current`].
+    pub async fn enter(&self, payer: Payer, pool: Pool) -> Result<Slot, Busy> {
         let (reply, slot) = oneshot::channel();
         lock(&self.turns).push(payer, Waiting { pool, reply })?;
         self.give_slots();
         slot.await.map_err(|_| Busy)
+    }
+
+    /// Whether a job waits.
+    #[must_use]
+    pub fn has_waiting(&self) -> bool {
+        lock(&self.turns).kinds.iter().any(|ring| ring.waiting > 0)
     }
 
     /// Jobs that wait, by pool.

@@ -200,6 +200,72 @@ async fn make_long(work: &Work, payer: Payer) {
 }
 
 #[tokio::test]
+async fn short_requests_do_not_hide_long_ones_among_them() {
+    let work = work(100, 60_000, 4);
+    let is_long_after = async |used: Duration| {
+        let mut permit = work.permit(ONE, Pool::Rest).await.unwrap();
+        permit.used = used;
+        drop(permit);
+        work.permit(ONE, Pool::Rest).await.unwrap().is_long()
+    };
+    assert!(!is_long_after(ms(0)).await);
+    for _ in 0..20 {
+        for used in [LONG * 2, ms(0), LONG / 10] {
+            assert!(is_long_after(used).await, "after {used:?}");
+        }
+    }
+    let mut short = 0;
+    while is_long_after(LONG / 10).await {
+        short += 1;
+    }
+    assert!(short < 10, "{short} short requests before the payer is short again");
+}
+
+/// Requests that have begun at the same time as the first long one of their payer.
+#[tokio::test]
+async fn request_goes_on_elsewhere_once_another_one_was_long() {
+    let work = work(100, 1_000, 4);
+    let here = thread::current().id();
+    let (sender, receiver) = oneshot::channel::<()>();
+    let waits = async move {
+        let before = thread::current().id();
+        receiver.await.unwrap();
+        (before, thread::current().id())
+    };
+    let waiting = work.permit(ONE, Pool::Rest).await.unwrap().run_in_turn(Box::pin(waits));
+    let long = work.permit(ONE, Pool::Rest).await.unwrap();
+    let long = long.run_in_turn(Box::pin(async {
+        spin(LONG);
+        tokio::task::yield_now().await;
+        thread::current().id()
+    }));
+    let wake = async {
+        tokio::task::yield_now().await;
+        sender.send(()).unwrap();
+    };
+    let (waited, elsewhere, ()) = tokio::join!(waiting, long, wake);
+    let (before, after) = waited.unwrap();
+    assert_eq!([before == here, after == here, elsewhere.unwrap() == here], [true, false, false]);
+}
+
+#[tokio::test]
+async fn long_work_without_a_permit_runs_on_other_threads_too() {
+    let work = work(100, 1_000, 4);
+    let here = thread::current().id();
+    let is_here = async |payer| {
+        let job = async { (thread::current().id(), current().map(|(_, payer)| payer)) };
+        let (thread, seen) = work.run_in_turn(payer, Pool::Mcp, job).await.unwrap();
+        assert_eq!(seen, Some(payer));
+        thread == here
+    };
+    assert!(is_here(ONE).await);
+    let spun = work.run_in_turn(ONE, Pool::Mcp, async { spin(LONG) }).await;
+    assert_eq!(spun, Ok(()));
+    assert!(!is_here(ONE).await, "its last job was long");
+    assert!(is_here(OTHER).await && is_here(Payer::Hub).await);
+}
+
+#[tokio::test]
 async fn requests_of_a_payer_with_long_ones_run_on_other_threads() {
     let work = work(100, 1_000, 4);
     make_long(&work, ONE).await;
@@ -213,15 +279,9 @@ async fn requests_of_a_payer_with_long_ones_run_on_other_threads() {
             (received, before, thread::current().id())
         };
         assert_eq!(permit.is_long(), !is_here);
-        let run = async {
-            if permit.is_long() {
-                permit.run_in_turn(Box::pin(request)).await.unwrap()
-            } else {
-                permit.run(request).await
-            }
-        };
+        let run = permit.run_in_turn(Box::pin(request));
         let (output, sent) = tokio::join!(run, async { sender.send(7) });
-        let (received, before, after) = output;
+        let (received, before, after) = output.unwrap();
         assert_eq!((received, sent), (7, Ok(())));
         assert_eq!([before == here, after == here], [is_here; 2], "{payer:?}");
     }

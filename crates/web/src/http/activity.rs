@@ -12,6 +12,7 @@ use axum::{
     body::{Body, HttpBody},
     response::Response,
 };
+use base::work::{Busy, Slot};
 use bytes::Bytes;
 use hyper::body::{Frame, Incoming};
 use tokio::time::{Instant, sleep_until};
@@ -19,11 +20,14 @@ use tokio::time::{Instant, sleep_until};
 use super::{
     connections::Connections,
     head::{self, FirstLine, LineVersion},
-    holders::{ConnectionHandle, Holders, Stage},
+    holders::{ConnectionHandle, Stage},
 };
 
 /// How often an idle connection is checked: how long it may be idle changes with the number of connections.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
+
+/// How long a long head may take from its turn on while others wait for theirs. One that has come is read at once.
+const TURN_TIME: Duration = Duration::from_millis(250);
 
 /// How much longer than announced a connection may be idle, at most: a request may be on its way when the announced time is over.
 const GRACE: Duration = Duration::from_secs(5);
@@ -34,7 +38,7 @@ pub(super) struct Activity {
     handle: ConnectionHandle,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct State {
     /// No request has come yet.
     is_first: bool,
@@ -46,6 +50,8 @@ struct State {
     /// When the head of a request began of which the rest has not come, and how much of it was read.
     head_begun: Option<Instant>,
     head_bytes: usize,
+    /// Since when the rest of a long head may be read.
+    turn: Option<(Instant, Slot)>,
     /// The whole response is there, and not written yet.
     is_ending: bool,
     /// When a byte was read or written.
@@ -61,11 +67,22 @@ pub(super) enum Expiry {
 }
 
 impl State {
-    /// When and why a connection is closed if nothing happens; `None` while a request is answered.
-    fn expiry(&self, head_time: Duration, idle_time: Duration) -> Option<(Instant, Expiry)> {
+    /// When and why a connection is closed if nothing happens; `None` while a request is answered. `others_wait`: for the turns
+    /// of their long heads.
+    fn expiry(
+        &self,
+        head_time: Duration,
+        idle_time: Duration,
+        others_wait: bool,
+    ) -> Option<(Instant, Expiry)> {
+        let turn_end = self.turn.as_ref().map(|(since, _)| *since + TURN_TIME);
         match self.head_begun {
             _ if self.is_answering => None,
-            Some(begun) => Some((begun + head_time, Expiry::Head)),
+            Some(begun) => {
+                let end = begun + head_time;
+                let turn_end = turn_end.filter(|_| others_wait).unwrap_or(end);
+                Some((end.min(turn_end), Expiry::Head))
+            }
             None => Some((self.last + idle_time + GRACE.min(idle_time / 4), Expiry::Idle)),
         }
     }
@@ -81,6 +98,7 @@ impl Activity {
             owes_bytes: false,
             head_begun: Some(accepted),
             head_bytes: 0,
+            turn: None,
             is_ending: false,
             last: now,
         };
@@ -104,12 +122,21 @@ impl Activity {
         state.last = now;
         if !state.is_answering {
             state.head_begun.get_or_insert(now);
-            let was_short = state.head_bytes <= head::BYTES_MAX;
             state.head_bytes += bytes;
-            if was_short && state.head_bytes > head::BYTES_MAX {
-                self.handle.update(Holders::begin_long_head);
-            }
         }
+    }
+
+    /// Whether the rest of a head is read only in turn with those of other connections.
+    pub(super) fn needs_turn(&self) -> bool {
+        let state = self.state();
+        !state.is_answering && state.head_bytes > head::BYTES_MAX && state.turn.is_none()
+    }
+
+    /// Waits for that turn, which ends with the head.
+    pub(super) async fn take_turn(self) -> Result<(), Busy> {
+        let slot = self.handle.long_head_turn().await?;
+        self.state().turn = Some((Instant::now(), slot));
+        Ok(())
     }
 
     /// Something was written.
@@ -117,7 +144,7 @@ impl Activity {
         let mut state = self.state();
         // The end of a response while the next head has begun looks the same; that head then begins a request.
         state.owes_bytes |= !state.is_answering && state.head_begun.is_some();
-        (state.last, state.head_begun) = (now, None);
+        (state.last, state.head_begun, state.turn) = (now, None, None);
     }
 
     /// A request begins to be answered. Returns its body, whose end is noticed.
@@ -126,7 +153,7 @@ impl Activity {
         let mut state = self.state();
         (state.is_first, state.is_answering) = (false, true);
         (state.owes_bytes, state.head_begun) = (owes_bytes, None);
-        (state.head_bytes, state.is_ending) = (0, false);
+        (state.head_bytes, state.turn, state.is_ending) = (0, None, false);
         drop(state);
         self.enter(if owes_bytes { Stage::Body } else { Stage::Answering });
         if !owes_bytes {
@@ -173,11 +200,18 @@ impl Activity {
     pub(super) async fn expired(&self, connections: &Connections) -> Expiry {
         loop {
             let (head_time, idle_time) = (connections.head_time(), connections.idle_time());
-            let (state, now) = (*self.state(), Instant::now());
-            let next = match state.expiry(head_time, idle_time) {
+            let (expiry, check_after) = {
+                let state = self.state();
+                let has_turn = state.turn.is_some();
+                let others_wait = has_turn && self.handle.is_waited_for();
+                let check_after = if has_turn { TURN_TIME } else { CHECK_EVERY };
+                (state.expiry(head_time, idle_time, others_wait), check_after)
+            };
+            let now = Instant::now();
+            let next = match expiry {
                 Some((at, expiry)) if at <= now => return expiry,
-                Some((at, _)) => at.min(now + CHECK_EVERY),
-                None => now + CHECK_EVERY,
+                Some((at, _)) => at.min(now + check_after),
+                None => now + check_after,
             };
             sleep_until(next).await;
         }
@@ -232,12 +266,19 @@ mod tests {
     use std::convert::Infallible;
 
     use base::work::Payer;
+    use futures_util::FutureExt as _;
 
     use super::*;
-    use crate::http::holders::HolderTable;
+    use crate::http::holders::{HeldConnection, HolderTable};
 
     fn activity(accepted: Instant, now: Instant) -> Activity {
-        Activity::new(HolderTable::new(1).add(Payer::Hub, false).handle.clone(), accepted, now)
+        held_activity(accepted, now).1
+    }
+
+    fn held_activity(accepted: Instant, now: Instant) -> (HeldConnection, Activity) {
+        let held = HolderTable::new(1).add(Payer::Hub, false);
+        let activity = Activity::new(held.handle.clone(), accepted, now);
+        (held, activity)
     }
 
     const HEAD: Duration = Duration::from_secs(10);
@@ -290,27 +331,44 @@ mod tests {
     }
 
     #[test]
-    fn too_many_long_heads_end_the_oldest() {
+    fn long_heads_are_read_in_turn() {
         let (table, now) = (HolderTable::new(1_000), Instant::now());
-        let held: Vec<_> = (0..100).map(|_| table.add(Payer::Hub, false)).collect();
-        for connection in &held {
-            let activity = Activity::new(connection.handle.clone(), now, now);
+        let long = |account: u64| {
+            let held = table.add(Payer::Account(account), false);
+            let activity = Activity::new(held.handle.clone(), now, now);
             activity.read(&mut [b'x'; head::BYTES_MAX], now);
+            assert!(!activity.needs_turn(), "short so far");
             activity.read(&mut [b'x'], now);
-        }
-        let is_closing = |at: usize| held[at].handle.update(|holders, id| holders.is_closing(id));
-        assert!(is_closing(0));
-        assert!(!is_closing(99));
+            assert!(activity.needs_turn());
+            let turn = Box::pin(activity.clone().take_turn());
+            (held, activity, turn)
+        };
+        let mut one: Vec<_> = (0..100).map(|_| long(1)).collect();
+        let mut others: Vec<_> = (2..102).map(long).collect();
+        let [of_one, of_others] = [&mut one, &mut others].map(|all| {
+            let turns = all.iter_mut().map(|(_, _, turn)| turn.as_mut().now_or_never());
+            turns.filter(|taken| matches!(taken, Some(Ok(())))).count()
+        });
+        assert_eq!((of_one, of_others), (16, 48), "one holder has its share");
+        assert!(!one[0].1.needs_turn() && one[16].1.needs_turn());
+        // A head that has come, one that is refused and one whose connection has ended make room.
+        one[0].1.state().turn = None;
+        others[0].1.written(now);
+        drop(others.remove(1));
+        let mut waiting = others.split_off(47);
+        let turns = waiting.iter_mut().map(|(_, _, turn)| turn.as_mut().now_or_never());
+        assert_eq!(turns.flatten().count(), 3, "each holder in turn");
+        assert!(one[16].2.as_mut().now_or_never().is_none());
     }
 
     #[test]
     fn connection_expires_by_what_it_waits_for() {
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
-        let activity = activity(at(0), at(3));
+        let (_held, activity) = held_activity(at(0), at(3));
         let check = |seconds: Option<(u64, Expiry)>, what: &str| {
             let expected = seconds.map(|(seconds, expiry)| (at(seconds), expiry));
-            assert_eq!(activity.state().expiry(HEAD, IDLE), expected, "{what}");
+            assert_eq!(activity.state().expiry(HEAD, IDLE, true), expected, "{what}");
         };
         check(Some((10, Expiry::Head)), "the first head counts from the connection");
         activity.read(&mut [b'x'], at(4));
@@ -326,5 +384,10 @@ mod tests {
         activity.read(&mut [b'x'], at(50));
         activity.read(&mut [b'x'], at(55));
         check(Some((60, Expiry::Head)), "the next head has begun");
+        let slot = activity.handle.long_head_turn().now_or_never().expect("a turn").expect("room");
+        activity.state().turn = Some((at(51), slot));
+        let end = |others_wait| activity.state().expiry(HEAD, IDLE, others_wait);
+        assert_eq!(end(true), Some((at(51) + TURN_TIME, Expiry::Head)), "others wait");
+        assert_eq!(end(false), Some((at(60), Expiry::Head)), "nobody waits");
     }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use axum::extract::Request;
-use base::work::Payer;
+use base::work::{Busy, FairQueue, Payer, Pool, QueueLimits, Slot};
 use metrics::counter;
 use rustc_hash::FxHashMap;
 use tokio::sync::Notify;
@@ -18,8 +18,10 @@ use tokio::sync::Notify;
 const SHARE_MAX: usize = 8;
 const SHARE_PART: usize = 16;
 
-/// Unfinished heads beyond [`super::head::BYTES_MAX`]. Each takes up to 300 kB in the buffers of hyper.
+/// Unfinished heads beyond [`super::head::BYTES_MAX`] that are read at the same time, in all and of one holder. Each takes up to
+/// 300 kB in the buffers of hyper.
 const LONG_HEADS_MAX: usize = 64;
+const LONG_HEADS_MAX_BY_HOLDER: usize = 16;
 
 /// What a connection does, in the order in which connections are closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +57,6 @@ pub(super) struct Holders {
     counts: FxHashMap<Payer, usize>,
     /// The holders with connections in a stage; the last one loses one first.
     ranks: BTreeMap<Stage, BTreeSet<Rank>>,
-    long_heads: BTreeMap<u64, u64>,
     /// Connections that the router answers, without those that are being closed.
     routed: usize,
     last_turn: u64,
@@ -73,8 +74,6 @@ struct Entry {
     is_routed: bool,
     /// Its turn in `order`; `None` while it is being closed.
     turn: Option<u64>,
-    /// Its turn in `long_heads`.
-    long_head: Option<u64>,
     wake: Arc<Notify>,
 }
 
@@ -87,7 +86,6 @@ impl Holders {
             order: BTreeMap::new(),
             counts: FxHashMap::default(),
             ranks: BTreeMap::new(),
-            long_heads: BTreeMap::new(),
             routed: 0,
             last_turn: 0,
         }
@@ -95,8 +93,8 @@ impl Holders {
 
     fn add(&mut self, payer: Payer, is_shared: bool, wake: Arc<Notify>) -> u64 {
         let id = self.next_turn();
-        let (stage, is_routed, turn, long_head) = (Stage::Greeting, false, None, None);
-        let entry = Entry { payer, stage, is_shared, is_routed, turn, long_head, wake };
+        let (stage, is_routed, turn) = (Stage::Greeting, false, None);
+        let entry = Entry { payer, stage, is_shared, is_routed, turn, wake };
         self.entries.insert(id, entry);
         self.put(id);
         id
@@ -105,13 +103,11 @@ impl Holders {
     /// Returns whether it was being closed.
     fn remove(&mut self, id: u64) -> bool {
         let was_closing = !self.take(id);
-        self.end_head(id);
         self.entries.remove(&id).is_some() && was_closing
     }
 
     /// A connection enters a stage. One that is being closed stays if its request has come just in time.
     pub(super) fn enter(&mut self, id: u64, stage: Stage) {
-        self.end_head(id);
         self.update(id, stage >= Stage::Body, |entry| {
             entry.stage = stage;
             if entry.is_shared && stage == Stage::Idle {
@@ -163,26 +159,6 @@ impl Holders {
                 self.close_oldest(most, Stage::Answering)
             }
             _ => false,
-        }
-    }
-
-    /// The head of a request has become long. If there are too many such heads, the oldest is closed.
-    pub(super) fn begin_long_head(&mut self, id: u64) {
-        let turn = self.next_turn();
-        self.end_head(id);
-        let Some(entry) = self.entries.get_mut(&id) else { return };
-        entry.long_head = Some(turn);
-        self.long_heads.insert(turn, id);
-        if self.long_heads.len() > LONG_HEADS_MAX
-            && let Some((_, oldest)) = self.long_heads.pop_first()
-        {
-            self.close(oldest);
-        }
-    }
-
-    fn end_head(&mut self, id: u64) {
-        if let Some(turn) = self.entries.get_mut(&id).and_then(|entry| entry.long_head.take()) {
-            self.long_heads.remove(&turn);
         }
     }
 
@@ -290,12 +266,20 @@ pub(super) struct HolderTable {
     holders: Arc<Mutex<Holders>>,
     /// A connection that was being closed is closed.
     closed: Arc<Notify>,
+    /// Who may read the rest of a long head.
+    long_heads: FairQueue,
 }
 
 impl HolderTable {
     pub(super) fn new(connections_max: usize) -> Self {
         let holders = Arc::new(Mutex::new(Holders::new(connections_max)));
-        Self { holders, closed: Arc::default() }
+        let long_heads = FairQueue::new(QueueLimits {
+            running_max: LONG_HEADS_MAX,
+            running_max_by_payer: LONG_HEADS_MAX_BY_HOLDER,
+            waiting_max: connections_max,
+            waiting_max_by_payer: connections_max,
+        });
+        Self { holders, closed: Arc::default(), long_heads }
     }
 
     /// Adds a new connection. `is_shared`: it comes from a proxy.
@@ -359,6 +343,17 @@ pub(super) struct ConnectionHandle {
 impl ConnectionHandle {
     pub(super) fn update<R>(&self, change: impl FnOnce(&mut Holders, u64) -> R) -> R {
         change(&mut self.table.lock(), self.id)
+    }
+
+    /// Waits until the rest of a long head may be read.
+    pub(super) async fn long_head_turn(&self) -> Result<Slot, Busy> {
+        let payer = self.update(|holders, id| holders.entries.get(&id).map(|entry| entry.payer));
+        self.table.long_heads.enter(payer.ok_or(Busy)?, Pool::Rest).await
+    }
+
+    /// Whether another connection waits for that.
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.table.long_heads.has_waiting()
     }
 }
 

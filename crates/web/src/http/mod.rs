@@ -190,6 +190,8 @@ struct Shared {
     documents: OpenBodies,
     test_outputs: OpenBodies,
     tickets: Tickets,
+    /// What the event streams of an account may hold.
+    frame_rooms: sse::FrameRooms,
     /// Signs the tokens of forms.
     forms: FormKey,
     /// State between two readings of the operator's figures.
@@ -234,6 +236,7 @@ pub async fn serve(
         documents: OpenBodies::default(),
         test_outputs: OpenBodies::default(),
         tickets: Tickets::new(&parts.accounts, parts.hub_handle.has_peers()),
+        frame_rooms: sse::FrameRooms::default(),
         forms: FormKey::new(parts.accounts.derived_secret("forms")),
         figure_history: FigureHistory::new(clock::wall()),
         ready: AtomicBool::new(true),

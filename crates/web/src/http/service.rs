@@ -139,12 +139,9 @@ impl HttpService {
         varying_by_key(response)
     }
 
-    /// Routes an admitted request, if it is usually long in turn with the work of other payers.
+    /// Routes an admitted request, in turn with the work of other payers if the requests of its payer are long.
     async fn route_in_turn(&self, permit: Permit, request: Request) -> Response {
         let (work, payer) = (self.shared.parts.limits.work().clone(), permit.payer());
-        if !permit.is_long() {
-            return permit.run(work::scope(work, payer, self.route(request))).await;
-        }
         let service = self.clone();
         let routed = async move { service.route(request).await };
         let response = permit.run_in_turn(Box::pin(work::scope(work, payer, routed))).await;

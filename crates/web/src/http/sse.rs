@@ -27,10 +27,7 @@ use fanout::{
     channel::{Pattern, Rate},
     socket::Stream,
 };
-use futures_util::{
-    SinkExt as _, StreamExt as _,
-    stream::{self, ReadyChunks},
-};
+use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _, stream};
 use hyper::{
     HeaderMap, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue},
@@ -38,7 +35,7 @@ use hyper::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 use socket2::SockRef;
-use tokio::time::Instant;
+use tokio::{net, sync::OwnedSemaphorePermit, time::Instant};
 use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{
@@ -47,6 +44,8 @@ use tokio_tungstenite::{
     },
 };
 
+pub(super) use self::frames::FrameRooms;
+use self::frames::{FrameReader, LONG_BYTES};
 use super::{
     Shared, close,
     error::HttpError,
@@ -54,6 +53,8 @@ use super::{
     ws::{self, Verdict},
 };
 use accounts::Caller;
+
+mod frames;
 
 /// Each event carries the positions of so many channels, about 500 bytes; those of more channels come with beats.
 const ID_CHANNELS_EACH: usize = 20;
@@ -67,8 +68,11 @@ const COMPARISONS_MAX: usize = 65_536;
 /// What the kernel buffers between the fan-out and the response, in bytes. More would hide a slow reader.
 const PAIR_BYTES: usize = 16 * 1024;
 
-/// Events that are ready are written together, at most this many.
-const EVENTS_AT_ONCE: usize = 64;
+/// Events that are ready are written together, until they have so many bytes.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// What an event has besides its frame, usually.
+const EVENT_BYTES: usize = 1024;
 
 /// Channels of the client's last event of which nothing has come for so long have ended.
 const CATCH_UP_WITHIN: Duration = Duration::from_secs(60);
@@ -122,15 +126,17 @@ pub(super) async fn events(
     let (served, local) = UnixStream::pair().map_err(unavailable)?;
     SockRef::from(&served).set_send_buffer_size(PAIR_BYTES).map_err(unavailable)?;
     local.set_nonblocking(true).map_err(unavailable)?;
-    let local = tokio::net::UnixStream::from_std(local).map_err(unavailable)?;
+    let local = net::UnixStream::from_std(local).map_err(unavailable)?;
+    let local = FrameReader::new(local, shared.frame_rooms.get(caller.account));
     ws::hand_over(&shared, Stream::Unix(served), Vec::new(), verdict).await;
     let no_limits = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
+    let no_limits = no_limits.read_buffer_size(PAIR_BYTES);
     let mut socket = WebSocketStream::from_raw_socket(local, Role::Client, Some(no_limits)).await;
     // If it fails, the fan-out has closed the socket, and the first event says why.
     socket.send(Message::text(query.command(starts))).await.ok();
 
     let beginning = Some(format!("retry: {RETRY_MS}\n\n").into());
-    let events = Events { messages: socket.ready_chunks(EVENTS_AT_ONCE), positions, beginning };
+    let events = Events { socket, positions, beginning };
     let body = stream::unfold(events, |mut events| async move {
         let chunk = events.next().await?;
         Some((Ok::<Bytes, Infallible>(chunk), events))
@@ -216,7 +222,7 @@ impl EventsQuery {
 
 /// The rest of a response.
 struct Events {
-    messages: ReadyChunks<WebSocketStream<tokio::net::UnixStream>>,
+    socket: WebSocketStream<FrameReader<net::UnixStream>>,
     positions: Positions,
     beginning: Option<Bytes>,
 }
@@ -227,18 +233,38 @@ impl Events {
         if let Some(beginning) = self.beginning.take() {
             return Some(beginning);
         }
-        loop {
-            let mut chunk = String::new();
-            for message in self.messages.next().await? {
+        let (mut chunk, mut room) = (String::new(), None);
+        while chunk.is_empty() {
+            let mut next = Some(self.socket.next().await?);
+            while let Some(message) = next {
                 // Pings are answered by the library. After a close or an error the stream ends.
                 if let Ok(Message::Text(text)) = message {
+                    if text.len() > LONG_BYTES {
+                        chunk.reserve_exact(text.len() + EVENT_BYTES);
+                        room = self.socket.get_mut().take_room();
+                    }
                     self.positions.write_event(&text, &mut chunk);
                 }
-            }
-            if !chunk.is_empty() {
-                return Some(chunk.into());
+                next = match chunk.len() {
+                    CHUNK_BYTES.. => None,
+                    _ => self.socket.next().now_or_never().flatten(),
+                };
             }
         }
+        Some(Bytes::from_owner(Chunk { text: chunk, _room: room }))
+    }
+}
+
+/// Events that are being written. The last one may be long.
+struct Chunk {
+    text: String,
+    /// That of the long one.
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+impl AsRef<[u8]> for Chunk {
+    fn as_ref(&self) -> &[u8] {
+        self.text.as_bytes()
     }
 }
 

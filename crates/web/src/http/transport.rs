@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use base::work::Busy;
 use bytes::{Buf, Bytes};
 use fanout::socket::{SocketOptions, Stream};
 use socket2::SockRef;
@@ -105,7 +106,8 @@ impl RawConnection {
             Self::Tls(tls) => Io::Tls(tls),
         };
         activity.read_first(&mut ahead);
-        let preread = Preread { ahead: ahead.into(), io, progress, activity, rest: None };
+        let preread =
+            Preread { ahead: ahead.into(), io, progress, activity, rest: None, turn: None };
         set_up(preread.tcp(), options)?;
         preread.tcp().writable().await?;
         Ok(preread)
@@ -150,15 +152,18 @@ fn set_up(tcp: &TcpStream, options: SocketOptions) -> io::Result<()> {
 
 /// A connection whose first bytes were already read. Writing fails if its reader accepts nothing for too
 /// long.
-#[derive(Debug)]
 pub(super) struct Preread {
     ahead: Bytes,
     io: Io,
     progress: WriteProgress,
     activity: Activity,
-    /// Present once it is closing while a part of a request is still to come.
+    /// Present once it is to close while a part of a request is still to come.
     rest: Option<Rest>,
+    /// Present while the rest of a long head waits for its turn. It is left in the buffers of the system.
+    turn: Option<HeadTurn>,
 }
+
+type HeadTurn = Pin<Box<dyn Future<Output = Result<(), Busy>> + Send>>;
 
 /// What is still read of a request while the connection closes: a close with unread bytes would be a reset, in which the client
 /// loses the response.
@@ -247,6 +252,17 @@ impl Preread {
         done
     }
 
+    /// Waits for the turn of a long head, if it needs one.
+    fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.turn.is_none() && self.activity.needs_turn() {
+            self.turn = Some(Box::pin(self.activity.clone().take_turn()));
+        }
+        let Some(turn) = &mut self.turn else { return Poll::Ready(Ok(())) };
+        let taken = ready!(turn.as_mut().poll(cx));
+        self.turn = None;
+        Poll::Ready(taken.map_err(|Busy| ErrorKind::ConnectionAborted.into()))
+    }
+
     fn io(&mut self) -> Pin<&mut dyn Duplex> {
         match &mut self.io {
             Io::Tcp(tcp) => Pin::new(tcp),
@@ -262,6 +278,7 @@ impl AsyncRead for Preread {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.ahead.is_empty() {
+            ready!(self.poll_turn(cx))?;
             let filled = buffer.filled().len();
             let read = self.io().poll_read(cx, buffer);
             if buffer.filled().len() > filled {
@@ -309,16 +326,83 @@ impl AsyncWrite for Preread {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.rest.is_none() {
-            let shut = self.io().poll_shutdown(cx);
-            ready!(self.or_stalled(cx, shut))?;
-            self.rest = self.activity.owes_bytes().then(Rest::default);
+        if self.activity.owes_bytes() {
+            let flushed = self.io().poll_flush(cx);
+            ready!(self.or_stalled(cx, flushed))?;
+            // Before the end, which many clients wait for and then begin anew.
+            let Self { io, rest, .. } = &mut *self;
+            let tcp = match io {
+                Io::Tcp(tcp) => tcp,
+                Io::Tls(tls) => tls.get_mut().0,
+            };
+            ready!(rest.get_or_insert_default().poll_discard(tcp, cx));
         }
-        let Self { io, rest, .. } = &mut *self;
-        let tcp = match io {
-            Io::Tcp(tcp) => tcp,
-            Io::Tls(tls) => tls.get_mut().0,
-        };
-        rest.as_mut().map_or(Poll::Ready(()), |rest| rest.poll_discard(tcp, cx)).map(Ok)
+        let shut = self.io().poll_shutdown(cx);
+        self.or_stalled(cx, shut)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::{
+        config::ServerConfig,
+        http::{
+            connections::{ConnectionLimits, Connections},
+            head,
+            holders::HeldConnection,
+        },
+    };
+
+    /// A connection of which a part of a head was read, and its client.
+    async fn preread() -> (Preread, HeldConnection, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let client = TcpStream::connect(address).await.expect("a connection");
+        let (tcp, from) = listener.accept().await.expect("a client");
+        let limits = ConnectionLimits::from_config(&ServerConfig::default());
+        let connections = Connections::new(limits);
+        let (held, _) = connections.hold(from.ip(), false).expect("room");
+        let (progress, now) = (WriteProgress::new(connections), Instant::now());
+        let activity = Activity::new(held.handle.clone(), now, now);
+        let (ahead, io) = (Bytes::new(), Io::Tcp(tcp));
+        (Preread { ahead, io, progress, activity, rest: None, turn: None }, held, client)
+    }
+
+    /// A client that comes again as soon as its connection ends does so once a second.
+    #[tokio::test]
+    async fn refused_request_ends_after_its_client_has() {
+        let (mut server, _held, mut client) = preread().await;
+        server.write_all(b"refused").await.expect("a response");
+        assert!(server.activity.owes_bytes());
+        let closing = tokio::spawn(async move { server.shutdown().await });
+        let mut response = [0; 7];
+        client.read_exact(&mut response).await.expect("the response");
+        client.write_all(&[b'x'; 4096]).await.expect("the rest of the request");
+        assert!(client.read_u8().now_or_never().is_none(), "it has not ended");
+        client.shutdown().await.expect("the client ends");
+        closing.await.expect("no panic").expect("the hub ends");
+        assert_eq!(client.read(&mut response).await.expect("the end"), 0);
+    }
+
+    /// The rest stays in the buffers of the system until others have read theirs.
+    #[tokio::test]
+    async fn long_head_is_read_in_its_turn() {
+        let (mut server, held, mut client) = preread().await;
+        let mut turns = Vec::new();
+        while let Some(turn) = held.handle.long_head_turn().now_or_never() {
+            turns.push(turn.expect("room"));
+        }
+        assert_eq!(turns.len(), 16, "those of one address");
+        server.activity.read(&mut [b'x'; head::BYTES_MAX + 1], Instant::now());
+        client.write_all(b"rest").await.expect("more of the head");
+        let mut rest = [0; 4];
+        assert!(server.read_exact(&mut rest).now_or_never().is_none(), "it is not its turn");
+        drop(turns);
+        server.read_exact(&mut rest).await.expect("the rest");
+        assert_eq!(&rest, b"rest");
     }
 }

@@ -130,18 +130,6 @@ fn descriptors_come_from_who_has_sent_nothing() {
     assert_eq!(closing(&holders, &idle), [0]);
 }
 
-#[test]
-fn too_many_long_heads_end_the_oldest() {
-    let mut holders = Holders::new(1_000);
-    let long = open_many(&mut holders, stranger(1), Stage::New, LONG_HEADS_MAX + 3);
-    long.iter().for_each(|id| holders.begin_long_head(*id));
-    assert_eq!(closing(&holders, &long), [0, 1, 2]);
-    holders.enter(long[3], Stage::Answering);
-    let next = open(&mut holders, stranger(2), Stage::New).expect("room");
-    holders.begin_long_head(next);
-    assert_eq!(closing(&holders, &long), [0, 1, 2], "one has ended");
-}
-
 /// Whatever happens, the tables describe the same connections.
 #[test]
 fn tables_agree_after_any_changes() {
@@ -157,8 +145,7 @@ fn tables_agree_after_any_changes() {
         match (action, id) {
             (0..4, _) | (_, None) => ids.extend(open(&mut holders, payer, stage)),
             (4..6, Some(id)) => holders.update(id, false, |entry| entry.payer = payer),
-            (6, Some(id)) => holders.begin_long_head(id),
-            (7..12, Some(id)) => holders.enter(id, stage),
+            (6..12, Some(id)) => holders.enter(id, stage),
             (_, Some(id)) => {
                 holders.remove(id);
                 ids.retain(|other| *other != id);
@@ -177,5 +164,5 @@ fn tables_agree_after_any_changes() {
     for id in &ids {
         holders.remove(*id);
     }
-    assert!(holders.order.is_empty() && holders.counts.is_empty() && holders.long_heads.is_empty());
+    assert!(holders.order.is_empty() && holders.counts.is_empty());
 }

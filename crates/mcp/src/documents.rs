@@ -1,0 +1,104 @@
+//! The documents of channels: rendered by the first who reads one, and kept for all others until the channel changes.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use base::work;
+use fanout::{Epoch, Seq};
+use tokio::sync::OnceCell;
+
+/// The documents that are kept, up to 50 kB each.
+const KEPT_MAX: usize = 128;
+
+/// The newest documents by channel. The least recently read go.
+#[derive(Debug)]
+pub(crate) struct Documents<T>(Mutex<VecDeque<Kept<T>>>);
+
+#[derive(Debug)]
+struct Kept<T> {
+    channel: String,
+    version: (Epoch, Seq),
+    document: Arc<OnceCell<T>>,
+}
+
+impl<T> Default for Documents<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T: Clone> Documents<T> {
+    /// The document of a channel in this version, made by the first who asks while the others wait.
+    ///
+    /// # Errors
+    ///
+    /// Those of `make`; the next one who asks makes it again.
+    pub(crate) async fn get_or_make<E>(
+        &self,
+        channel: &str,
+        version: (Epoch, Seq),
+        make: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        let document = self.cell(channel, version);
+        work::for_all(document.get_or_try_init(|| make)).await.cloned()
+    }
+
+    fn cell(&self, channel: &str, version: (Epoch, Seq)) -> Arc<OnceCell<T>> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = all.iter().position(|kept| kept.channel == channel);
+        let kept = found.and_then(|index| all.remove(index));
+        let kept = kept.filter(|kept| kept.version == version).unwrap_or_else(|| Kept {
+            channel: channel.to_owned(),
+            version,
+            document: Arc::default(),
+        });
+        let document = Arc::clone(&kept.document);
+        all.push_back(kept);
+        if all.len() > KEPT_MAX {
+            all.pop_front();
+        }
+        document
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, future};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn document_is_made_once_for_each_version() {
+        let (documents, made) = (Documents::default(), Cell::new(0));
+        let get = async |channel: &str, seq: Seq| {
+            let make = async {
+                // All others have asked meanwhile.
+                tokio::task::yield_now().await;
+                made.set(made.get() + 1);
+                Ok::<_, ()>(seq)
+            };
+            documents.get_or_make(channel, (Epoch(1), seq), make).await
+        };
+        let all = tokio::join!(get("a", 1), get("a", 1), get("b", 1), get("a", 1));
+        assert_eq!((all, made.get()), ((Ok(1), Ok(1), Ok(1), Ok(1)), 2));
+        for (seq, expected) in [(1, 2), (2, 3), (2, 3)] {
+            assert_eq!((get("a", seq).await, made.get()), (Ok(seq), expected));
+        }
+        assert_eq!(documents.0.lock().unwrap().len(), 2, "one version of each");
+        for number in 0..KEPT_MAX {
+            get(&format!("c/{number}"), 1).await.unwrap();
+        }
+        assert_eq!(documents.0.lock().unwrap().len(), KEPT_MAX);
+    }
+
+    #[tokio::test]
+    async fn failure_is_not_kept() {
+        let documents = Documents::default();
+        let get = |result| documents.get_or_make("a", (Epoch(1), 1), future::ready(result));
+        assert_eq!(get(Err("busy")).await, Err("busy"));
+        assert_eq!(get(Ok(7)).await, Ok(7));
+        assert_eq!(get(Err("busy")).await, Ok(7));
+    }
+}
