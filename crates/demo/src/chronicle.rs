@@ -9,7 +9,7 @@ use facts::event::{Sport, Timed};
 use fanout::{Epoch, Micros};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use simulator::{ScheduledMatch, World};
+use simulator::ScheduledMatch;
 use tokio::sync::watch;
 use tracing::{info, warn};
 
@@ -353,6 +353,7 @@ mod tests {
     use super::*;
     use history::query::Appearance;
     use record::{MatchSummary, PlayRecord};
+    use simulator::World;
 
     /// 22 November 2026, 6:40.
     const NOW: Micros = 1_795_329_600_000_000;

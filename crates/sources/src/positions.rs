@@ -103,12 +103,12 @@ async fn apply(database: &Database, change: PositionChange) -> Result<(), sqlx::
             let Ok(Some(last)) = committed.await else { return Ok(()) };
             let write = "INSERT INTO source_positions (source, position, last_us) VALUES ($1, $2, $3) \
                  ON CONFLICT (source) DO UPDATE SET position = excluded.position, last_us = excluded.last_us";
-            let write = sqlx::query(write).bind(&**source).bind(&**position).bind(last);
+            let write = sqlx::query(write).bind(&*source).bind(&*position).bind(last);
             write.execute(database.pool()).await.map(drop)
         }
         PositionChange::Withdraw(source) => {
             let withdraw = "UPDATE source_positions SET last_us = $2 WHERE source = $1";
-            let withdraw = sqlx::query(withdraw).bind(&**source).bind(Micros::MAX);
+            let withdraw = sqlx::query(withdraw).bind(&*source).bind(Micros::MAX);
             withdraw.execute(database.pool()).await.map(drop)
         }
         PositionChange::KeepOnly(sources) => {

@@ -30,6 +30,7 @@ use crate::{
 };
 use accounts::{AccountId, AccountsError, Caller, Micros, Scope};
 use base::work::{Permit, Pool};
+use cluster::Unready;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");

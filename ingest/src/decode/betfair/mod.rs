@@ -439,7 +439,8 @@ fn value(reason: String) -> DecodeError {
 }
 
 /// The start of a text that came from outside, short enough for a log.
-pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn quoted(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(QUOTED_MAX) {
         None => Cow::Borrowed(text),
         Some((end, _)) => Cow::Owned(format!("{}...", &text[..end])),

@@ -163,7 +163,7 @@ proptest! {
         play_statsperform(&bytes);
         poll_api_football(&[bytes.clone(), bytes.clone()]);
         drop(slam::matches(&bytes));
-        drop(ControlMessage::parse(&bytes));
+        std::hint::black_box(ControlMessage::parse(&bytes));
         interpret(&mut the_odds_api::Interpreter::default(), "", &bytes);
         interpret(&mut sportradar_uof::Interpreter::default(), "", &bytes);
         interpret(&mut football_data_couk::Interpreter::default(), "", &bytes);
