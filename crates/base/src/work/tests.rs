@@ -514,10 +514,10 @@ async fn place_is_taken_until_the_job_ends() {
 
 /// The output of a future that is ready at once.
 async fn poll_once<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
-    std::future::poll_fn(|context| {
-        std::task::Poll::Ready(match Pin::new(&mut future).poll(context) {
-            std::task::Poll::Ready(output) => Some(output),
-            std::task::Poll::Pending => None,
+    poll_fn(|context| {
+        Poll::Ready(match Pin::new(&mut future).poll(context) {
+            Poll::Ready(output) => Some(output),
+            Poll::Pending => None,
         })
     })
     .await
