@@ -66,6 +66,7 @@ pub(super) struct HubServices {
     /// Of a node of a cluster.
     pub health: NodeHealth,
     /// In a cluster, the node's copy of the log.
+    #[cfg_attr(not(feature = "webhooks"), expect(dead_code, reason = "only webhooks read it"))]
     pub records: Arc<dyn RecordSource>,
     /// `None` if no films are kept.
     pub films: Option<Films>,

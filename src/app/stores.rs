@@ -7,7 +7,7 @@ use super::{
     stopping::{RunningPart, StopDeadline},
 };
 use accounts::{Accounts, AccountsError, products::Prices};
-use base::clock::{now, wall};
+use base::clock::wall;
 use database::{Database, Fence};
 use history::{
     archive::{self, Archive},

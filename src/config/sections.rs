@@ -28,7 +28,7 @@ impl Default for BenchConfig {
 pub struct LoggingConfig {
     /// `text` for people or `json` for programs, one line per event. Default `text`.
     pub format: LogFormat,
-    /// Log levels by crate, such as `info` or `warn,web=debug,ingest=debug`. Default `info`. `debug`
+    /// Log levels by crate, such as `info` or `warn,web=debug,sources=debug`. Default `info`. `debug`
     /// reduces throughput.
     pub filter: String,
 }

@@ -187,7 +187,7 @@ class Cargo(unittest.TestCase):
     def test_a_path_belongs_to_the_innermost_package(self):
         self.assertEqual(self.changed("src/lib.rs"), ["hub"])
         self.assertEqual(self.changed("ingest/src/lib.rs", "benches/floor/src/main.rs"), ["hub-ingest", "hub-floor"])
-        self.assertEqual(self.changed("crates/database/migrations/sqlite/1.sql"), ["hub"])
+        self.assertEqual(self.changed("crates/database/migrations/0001_initial/sqlite.sql"), ["hub"])
 
     def test_documents_and_integration_tests_have_no_unit_tests(self):
         paths = ("README.md", "docs/API.md", "tests/it/main.rs", "ingest/tests/it/main.rs", "benches/rest.rs", "tools/fuzz/run")

@@ -16,7 +16,7 @@ mod stripe;
 mod tests;
 
 use std::{
-    io,
+    fmt, io,
     net::{Ipv4Addr, SocketAddr},
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -73,7 +73,6 @@ struct Shared {
 }
 
 /// What the hub needs to use the providers. Secrets are generated at each start.
-#[derive(Debug)]
 pub struct SandboxAccess {
     /// The base URL of its pages and APIs, without a trailing slash.
     pub url: String,
@@ -86,6 +85,13 @@ pub struct SandboxAccess {
     pub paypal_webhook: String,
     paypal_token: String,
     paypal_signing: String,
+}
+
+/// Without the secrets.
+impl fmt::Debug for SandboxAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SandboxAccess").field("url", &self.url).finish_non_exhaustive()
+    }
 }
 
 /// A simulated provider.

@@ -17,7 +17,8 @@ use crate::Micros;
 /// The time for the commands of one payer in a turn. A command that has begun ends.
 const SHARE: Duration = Duration::from_micros(250);
 
-/// How long a payer pauses that has used its share, in microseconds.
+/// How long a payer pauses that has used its share, in microseconds; on a quiet shard until the next millisecond, which is what
+/// the system can wait for.
 const PAUSE_US: Micros = 500;
 
 /// The time for the commands of all in a turn.
@@ -112,7 +113,9 @@ impl ReadQueue {
         if self.sockets.get(&payer).is_none_or(VecDeque::is_empty) {
             self.sockets.remove(&payer);
         } else if has_used_its_share {
-            self.paused.push_back((self.now + PAUSE_US, payer));
+            // The turn has taken at least this long.
+            let used = Micros::try_from(self.used.as_micros()).unwrap_or(0);
+            self.paused.push_back((self.now + used + PAUSE_US, payer));
         } else {
             self.payers.push_back(payer);
         }
@@ -126,6 +129,9 @@ mod tests {
     use super::*;
 
     const MICROSECOND: Duration = Duration::from_micros(1);
+    const SHARE_US: Micros = 250;
+    /// After the longest turn of these tests.
+    const AFTER_PAUSES: Micros = 10_000_000;
 
     /// Reads of one turn, after all pauses, if each costs what `cost` says. `again`: the socket has more to read.
     fn turn(
@@ -133,7 +139,7 @@ mod tests {
         cost: impl Fn(Payer) -> Duration,
         again: impl Fn(Payer) -> bool,
     ) -> Vec<(Payer, usize)> {
-        queue.begin(queue.now + PAUSE_US);
+        queue.begin(queue.now + AFTER_PAUSES);
         let mut read = Vec::new();
         while let Some((payer, slot)) = queue.pop() {
             queue.record(cost(payer));
@@ -204,15 +210,17 @@ mod tests {
         (0..2).for_each(|slot| queue.push(account(1), slot));
         assert_eq!(queue.due(), Some(0));
         assert_eq!(read(&mut queue, 10), Some(account(1)));
-        assert_eq!(queue.due(), Some(10 + PAUSE_US));
+        let until = 10 + SHARE_US + PAUSE_US;
+        assert_eq!(queue.due(), Some(until));
         queue.push(account(2), 2);
         assert_eq!(queue.due(), Some(10));
         assert_eq!(read(&mut queue, 20), Some(account(2)));
         queue.push(account(1), 3);
-        assert_eq!(read(&mut queue, 9 + PAUSE_US), None);
-        assert_eq!(read(&mut queue, 10 + PAUSE_US), Some(account(1)));
-        assert_eq!(read(&mut queue, 9 + 2 * PAUSE_US), None);
-        assert_eq!(read(&mut queue, 10 + 2 * PAUSE_US), Some(account(1)));
+        assert_eq!(read(&mut queue, until - 1), None);
+        assert_eq!(read(&mut queue, until), Some(account(1)));
+        let until = until + SHARE_US + PAUSE_US;
+        assert_eq!(read(&mut queue, until - 1), None);
+        assert_eq!(read(&mut queue, until), Some(account(1)));
         assert_eq!(queue.due(), None);
     }
 
@@ -246,7 +254,7 @@ mod tests {
                     break;
                 }
                 prop_assert!(turn <= sockets.len() as i64, "each turn reads a socket");
-                queue.begin(turn * PAUSE_US);
+                queue.begin(turn * AFTER_PAUSES);
                 let mut used = Duration::ZERO;
                 while let Some((payer, slot)) = queue.pop() {
                     prop_assert_eq!(payer, account(sockets[slot].0));

@@ -21,6 +21,9 @@ const COST_WEIGHT: u32 = 4;
 /// Dear requests of one payer that may be pending at a time: the host and the shard answer them between those of others.
 const DEAR_PENDING_MAX: usize = 4;
 
+/// Payers whose last costs are kept while they have no requests.
+const COSTS_MAX: usize = 1024;
+
 /// Requests that the host answers later, beyond those that are pending: their responses may all come in one turn.
 const DEFERRED_MAX: usize = 1024;
 
@@ -38,17 +41,24 @@ pub(super) struct RequestQueue {
     payers: VecDeque<Payer>,
     requests: FxHashMap<Payer, PayerRequests>,
     pending: usize,
+    /// What requests of payers have cost that have none now, the last one at the end.
+    costs: VecDeque<(Payer, Costs)>,
     /// The generations of connections whose requests the host answers later.
     deferred: FxHashSet<u64>,
 }
 
-#[derive(Debug)]
+/// What an answer has cost recently.
+#[derive(Debug, Clone, Copy)]
+struct Costs {
+    dear: Duration,
+    other: Duration,
+}
+
+#[derive(Debug, Default)]
 struct PayerRequests {
     dear: VecDeque<WaitingRequest>,
     others: VecDeque<WaitingRequest>,
-    /// What an answer has cost recently.
-    dear_cost: Duration,
-    other_cost: Duration,
+    costs: Costs,
     pending: usize,
     /// The connections whose dear requests are pending.
     dear_pending: Vec<(usize, u64)>,
@@ -57,7 +67,12 @@ struct PayerRequests {
 impl RequestQueue {
     /// Adds a request. `is_dear`: the host or the shard will work long for it.
     pub(super) fn push(&mut self, payer: Payer, waiting: WaitingRequest, is_dear: bool) {
-        let requests = self.requests.entry(payer).or_default();
+        let requests = self.requests.entry(payer).or_insert_with(|| {
+            let index = self.costs.iter().position(|(other, _)| *other == payer);
+            let costs = index.and_then(|index| self.costs.remove(index));
+            let costs = costs.map_or_else(Costs::default, |(_, costs)| costs);
+            PayerRequests { costs, ..PayerRequests::default() }
+        });
         if !requests.has_waiting() {
             self.payers.push_back(payer);
         }
@@ -83,12 +98,16 @@ impl RequestQueue {
         for _ in 0..self.payers.len() {
             let payer = self.payers.pop_front()?;
             let Some(requests) = self.requests.get_mut(&payer) else { continue };
-            if requests.pending >= share.min(affordable(requests.other_cost)) {
+            if requests.pending >= share.min(affordable(requests.costs.other)) {
                 self.payers.push_back(payer);
                 continue;
             }
-            let dear_max = DEAR_PENDING_MAX.min(affordable(requests.dear_cost));
-            let has_room = requests.dear_pending.len() < dear_max;
+            // What the host answers later costs nothing until then.
+            let pending = requests.dear_pending.iter();
+            let at_work =
+                pending.filter(|(_, generation)| !self.deferred.contains(generation)).count();
+            let has_room = requests.dear_pending.len() < DEAR_PENDING_MAX
+                && at_work < affordable(requests.costs.dear);
             let first = requests.dear.front().filter(|_| has_room);
             let takes_dear = first.is_some_and(|first| may_start(payer, &first.request));
             let next =
@@ -123,7 +142,8 @@ impl RequestQueue {
     pub(super) fn done(&mut self, payer: Payer, slot: usize, generation: u64, used: Duration) {
         if let Some(requests) = self.requests.get_mut(&payer) {
             let is_dear = requests.dear_pending.contains(&(slot, generation));
-            let cost = if is_dear { &mut requests.dear_cost } else { &mut requests.other_cost };
+            let costs = &mut requests.costs;
+            let cost = if is_dear { &mut costs.dear } else { &mut costs.other };
             *cost = *cost - *cost / COST_WEIGHT + used / COST_WEIGHT;
         }
         self.forget(payer, slot, generation);
@@ -136,8 +156,14 @@ impl RequestQueue {
         if let Some(requests) = self.requests.get_mut(&payer) {
             requests.pending = requests.pending.saturating_sub(pending);
             requests.dear_pending.retain(|pending| *pending != (slot, generation));
-            if requests.is_idle() {
-                self.requests.remove(&payer);
+            if requests.is_idle()
+                && let Some(PayerRequests { costs, .. }) = self.requests.remove(&payer)
+                && costs.dear.max(costs.other) > COST
+            {
+                if self.costs.len() >= COSTS_MAX {
+                    self.costs.pop_front();
+                }
+                self.costs.push_back((payer, costs));
             }
         }
     }
@@ -149,10 +175,9 @@ fn affordable(cost: Duration) -> usize {
     number.map_or(usize::MAX, |number| usize::try_from(number).unwrap_or(usize::MAX).max(1))
 }
 
-impl Default for PayerRequests {
+impl Default for Costs {
     fn default() -> Self {
-        let (dear, others, dear_pending) = Default::default();
-        Self { dear, others, dear_cost: COST, other_cost: COST, pending: 0, dear_pending }
+        Self { dear: COST, other: COST }
     }
 }
 
@@ -315,5 +340,27 @@ mod tests {
         assert_eq!(answer(Duration::from_micros(400)), 5);
         assert_eq!(answer(Duration::from_millis(30)), 1);
         assert_eq!(answer(Duration::ZERO), SHARE);
+    }
+
+    /// Who waits for all answers before the next requests gains nothing by it.
+    #[test]
+    fn cost_of_requests_is_kept_while_there_are_none() {
+        let mut queue = RequestQueue::default();
+        let mut wave = |used| {
+            (0..4).for_each(|slot| push(&mut queue, ATTACKER, catch_up(slot, true)));
+            let mut at_once = Vec::new();
+            let mut next = slots(&mut queue, |_| true);
+            while !next.is_empty() {
+                at_once.push(next.len());
+                next.into_iter().for_each(|slot| queue.done(ATTACKER, slot, 7, used));
+                next = slots(&mut queue, |_| true);
+            }
+            at_once
+        };
+        assert_eq!(wave(Duration::from_millis(8)), [4]);
+        assert_eq!(wave(Duration::from_micros(10)), [1, 1, 1, 1]);
+        (0..4).for_each(|_| drop(wave(Duration::from_micros(10))));
+        assert_eq!(wave(Duration::from_micros(10)), [4]);
+        assert!(queue.requests.is_empty());
     }
 }

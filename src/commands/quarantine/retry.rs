@@ -10,12 +10,12 @@ use facts::line::LineWriter;
 use ingest::{
     normalize::{Interpret, Interpretation},
     recording::Format,
-    source::tls,
 };
 use serde::Deserialize;
 
 use super::{QuarantineError, read};
 use crate::cli::feeds::RetryArgs;
+use base::tls;
 use hub::{
     push::FORMAT,
     quarantine::{QuarantineEntry, QuarantinedLine},

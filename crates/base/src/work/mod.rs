@@ -399,10 +399,12 @@ impl Permit {
         F: Future<Output: Send> + Send + 'static,
     {
         // Before each poll: many requests may have begun before the first of them showed that they are long.
+        let mut has_begun = false;
         let run_here = poll_fn(|context| {
             if self.is_long() {
                 return Poll::Ready(None);
             }
+            has_begun = true;
             let (polled, used) = measure(|| future.as_mut().poll(context));
             self.used += used;
             if self.used >= LONG && self.payer != Payer::Hub {
@@ -414,7 +416,7 @@ impl Permit {
             Some(output) => Ok(output),
             None => {
                 let queue = self.work.shared.polls.clone();
-                queue.poll_in_turn(self, future).await
+                queue.poll_in_turn(self, future, has_begun).await
             }
         }
     }

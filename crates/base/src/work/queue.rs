@@ -111,19 +111,24 @@ impl FairQueue {
         waiting
     }
 
-    /// Runs a future of a permit: each poll waits for a place and takes a blocking thread. What a poll used is charged
+    /// Runs a future of a permit, which has perhaps begun elsewhere: each poll waits for a place and takes a blocking thread. What a poll used is charged
     /// also if the request is cancelled meanwhile.
     pub(super) async fn poll_in_turn<F>(
         &self,
         mut permit: Permit,
         mut future: Pin<Box<F>>,
+        has_begun: bool,
     ) -> Result<F::Output, Busy>
     where
         F: Future<Output: Send> + Send + 'static,
     {
         let woken = Arc::new(Woken::default());
         let waker = Waker::from(Arc::clone(&woken));
-        let mut slot = self.enter(permit.payer, permit.pool).await?;
+        let mut slot = if has_begun {
+            self.enter_again(permit.payer, permit.pool).await?
+        } else {
+            self.enter(permit.payer, permit.pool).await?
+        };
         loop {
             let waker = waker.clone();
             let polling = tokio::task::spawn_blocking(move || {

@@ -23,8 +23,8 @@ pub enum ApiError {
     BadParameter(String),
     /// A parameter's value is none of a closed list, which `accepted` has.
     UnknownValue { detail: String, accepted: Vec<String> },
-    /// Prices of named bookmakers need the Odds add-on: `bookmakers_not_entitled`.
-    NotEntitled { code: &'static str, detail: &'static str },
+    /// Prices of named bookmakers need the Odds add-on.
+    NotEntitled { detail: &'static str },
     /// The request cannot be answered now.
     Unavailable(&'static str),
     /// Too little is known for a prediction.
@@ -108,8 +108,8 @@ impl IntoResponse for ApiError {
                 accepted = values;
                 (StatusCode::BAD_REQUEST, None, detail)
             }
-            Self::NotEntitled { code, detail } => {
-                (StatusCode::FORBIDDEN, Some(code), detail.to_owned())
+            Self::NotEntitled { detail } => {
+                (StatusCode::FORBIDDEN, Some("bookmakers_not_entitled"), detail.to_owned())
             }
             Self::Unavailable(detail) => (StatusCode::SERVICE_UNAVAILABLE, None, detail.to_owned()),
             Self::NotPredicted(detail) => {

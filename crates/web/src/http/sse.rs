@@ -251,6 +251,7 @@ impl Events {
                 };
             }
         }
+        self.socket.get_mut().stop_waiting();
         Some(Bytes::from_owner(Chunk { text: chunk, _room: room }))
     }
 }

@@ -399,6 +399,7 @@ mod tests {
         assert_eq!(turns.len(), 16, "those of one address");
         server.activity.read(&mut [b'x'; head::BYTES_MAX + 1], Instant::now());
         client.write_all(b"rest").await.expect("more of the head");
+        server.tcp().readable().await.expect("the rest is there");
         let mut rest = [0; 4];
         assert!(server.read_exact(&mut rest).now_or_never().is_none(), "it is not its turn");
         drop(turns);

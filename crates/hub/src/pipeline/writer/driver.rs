@@ -34,7 +34,9 @@ impl Driver {
 
     /// Follows from now on.
     pub(super) fn follow(&mut self, link: &LeaderLink) {
-        *self = Self::Following(WaitingReaders::new(link.clone()));
+        if self.leads() {
+            *self = Self::Following(WaitingReaders::new(link.clone()));
+        }
     }
 
     /// The source that pushes under this name, if it has pushed.

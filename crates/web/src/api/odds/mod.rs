@@ -85,7 +85,6 @@ pub(in crate::api) fn needs_bookmakers(api: &Api, caller: &Caller) -> Result<(),
         return Ok(());
     }
     Err(ApiError::NotEntitled {
-        code: "bookmakers_not_entitled",
         detail: "Prices of bookmakers by name need the Odds API add-on; \
                  those of the slug consensus are for every account.",
     })

@@ -25,8 +25,9 @@ pub(super) const LONG_BYTES: usize = 64 * 1024;
 /// The long frames of an account, in KiB. A longer one is read alone.
 const KIB_PER_ACCOUNT: u32 = 8 * 1024;
 
-/// How long a stream waits for room. Then it ends, and its client resumes.
-const ROOM_TIME: Duration = Duration::from_secs(60);
+/// How long a stream waits for room. Then it ends, and its client resumes. The fan-out closes the socket of a reader that stalls
+/// for longer.
+const ROOM_TIME: Duration = Duration::from_secs(20);
 
 /// The longest header of a frame without a mask.
 const HEADER_BYTES_MAX: usize = 10;
@@ -76,6 +77,13 @@ impl<T> FrameReader<T> {
             header_bytes: 0,
             header_left: 0,
             payload_left: 0,
+        }
+    }
+
+    /// Gives up its turn for room while it is not polled.
+    pub(super) fn stop_waiting(&mut self) {
+        if self.wait.take().is_some() {
+            self.room = PollSemaphore::new(self.room.clone_inner());
         }
     }
 
