@@ -19,7 +19,7 @@ async fn what_stays_as_it_was_is_no_change() {
     on_each(async |database| {
         let webhooks = webhooks(&database, WebhooksConfig::default()).await;
         let id = webhooks.create(1, &terms(&["football/*"]), NOW).await.unwrap().id;
-        let mut recorder = webhooks.recorder(database.clone());
+        let mut recorder = Recorder::new(database.clone(), webhooks.clone());
         recorder.refresh().await.unwrap();
         let mut check = async |terms: &WebhookTerms, enabled, is_change: bool| {
             let before = webhooks.changes();

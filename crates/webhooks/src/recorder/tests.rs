@@ -15,7 +15,7 @@ async fn deleted_webhook_does_not_keep_events_from_others() {
         let webhooks = webhooks(&database, WebhooksConfig::default()).await;
         let gone = webhooks.create(1, &terms(&[]), NOW).await.unwrap().id;
         let other = webhooks.create(2, &terms(&[]), NOW).await.unwrap().id;
-        let mut recorder = webhooks.recorder(database.clone());
+        let mut recorder = Recorder::new(database.clone(), webhooks.clone());
         recorder.refresh().await.unwrap();
         sqlx::query("DELETE FROM customer_webhooks WHERE id = $1")
             .bind(gone)
@@ -42,7 +42,7 @@ async fn waiting_deliveries_are_counted_after_a_twentieth_of_the_maximum() {
         let config = WebhooksConfig { waiting_max: 40, ..WebhooksConfig::default() };
         let webhooks = webhooks(&database, config).await;
         let id = webhooks.create(1, &terms(&[]), NOW).await.unwrap().id;
-        let mut recorder = webhooks.recorder(database.clone());
+        let mut recorder = Recorder::new(database.clone(), webhooks.clone());
         recorder.refresh().await.unwrap();
         let mut last = 0;
         let mut waiting_after = async |count| {
@@ -77,7 +77,7 @@ async fn condition_that_was_removed_meanwhile_is_not_met() {
         let home = condition("match_winner home >= 2.5");
         let first = priced(vec![home.clone()]);
         let id = webhooks.create(1, &first, NOW).await.unwrap().id;
-        let mut recorder = webhooks.recorder(database.clone());
+        let mut recorder = Recorder::new(database.clone(), webhooks.clone());
         recorder.refresh().await.unwrap();
         let other = priced(vec![condition("match_winner away >= 9")]);
         webhooks.change(1, id, &other, None, NOW).await.unwrap();

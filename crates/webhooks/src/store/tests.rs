@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::*;
 use crate::{
     BookPrices, Event, EventKind, MayReceive, PriceCondition, PriceUpdate, SelectionPrice,
-    WebhookError, Webhooks, config::WebhooksConfig,
+    WebhookError, Webhooks, config::WebhooksConfig, recorder::Recorder,
 };
 
 pub(crate) const NOW: Micros = 1_788_280_000_000_000;
@@ -108,7 +108,7 @@ async fn events_are_recorded_once_with_the_position() {
         let webhooks = webhooks(&database, WebhooksConfig::default()).await;
         let football_only = webhooks.create(1, &terms(&["football/7"]), NOW).await.unwrap().id;
         let all = webhooks.create(2, &terms(&[]), NOW).await.unwrap().id;
-        let mut recorder = webhooks.recorder(database.clone());
+        let mut recorder = Recorder::new(database.clone(), webhooks.clone());
         recorder.refresh().await.unwrap();
         assert_eq!(recorder.position().await.unwrap(), None);
         assert_eq!(recorder.begin(), Some(NOW));
@@ -137,7 +137,7 @@ async fn disabled_webhook_gets_nothing_of_that_time() {
     on_each(async |database| {
         let webhooks = webhooks(&database, WebhooksConfig::default()).await;
         let id = webhooks.create(1, &terms(&[]), NOW).await.unwrap().id;
-        let mut recorder = webhooks.recorder(database.clone());
+        let mut recorder = Recorder::new(database.clone(), webhooks.clone());
         let disabled = webhooks.change(1, id, &terms(&[]), Some(false), NOW + 1).await.unwrap();
         assert!(disabled.disabled.is_some());
         recorder.refresh().await.unwrap();
@@ -159,7 +159,7 @@ async fn oldest_waiting_deliveries_are_dropped_and_counted() {
         let config = WebhooksConfig { waiting_max: 3, ..WebhooksConfig::default() };
         let webhooks = webhooks(&database, config).await;
         let id = webhooks.create(1, &terms(&[]), NOW).await.unwrap().id;
-        let mut recorder = webhooks.recorder(database.clone());
+        let mut recorder = Recorder::new(database.clone(), webhooks.clone());
         recorder.refresh().await.unwrap();
         let events: Vec<_> =
             (1..=5).map(|it| goal("football/7", &format!("g{it}"), NOW + it)).collect();
@@ -304,7 +304,7 @@ async fn price_is_an_event_once_through_a_restart() {
         };
         // Each time by a recorder that knows only what is stored.
         let record = async |seq, price: &str| {
-            let mut recorder = webhooks.recorder(database.clone());
+            let mut recorder = Recorder::new(database.clone(), webhooks.clone());
             recorder.refresh().await.unwrap();
             let mut met = recorder.met_conditions().await.unwrap();
             let mut crossings = Vec::new();
