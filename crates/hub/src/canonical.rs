@@ -33,10 +33,7 @@ impl<'a> Writer<'a> {
         match self.byte() {
             b'{' => self.object(),
             b'[' => self.list(),
-            b'"' => {
-                let text = self.string();
-                self.write_string(&text);
-            }
+            b'"' => drop(self.string()),
             _ => self.scalar(),
         }
     }
@@ -63,7 +60,6 @@ impl<'a> Writer<'a> {
             }
             let begin = self.out.len();
             let key = self.string();
-            self.write_string(&key);
             self.copy();
             self.value();
             members.push((key, begin, self.out.len()));
@@ -81,7 +77,7 @@ impl<'a> Writer<'a> {
         self.copy();
     }
 
-    /// Reads a string: its letters as they are written if it has no escapes.
+    /// Takes over a string: its letters as they are written if it has no escapes.
     fn string(&mut self) -> Cow<'a, str> {
         let begin = self.at + 1;
         let bytes = self.text.as_bytes();
@@ -94,22 +90,14 @@ impl<'a> Writer<'a> {
             end += 1;
         }
         self.at = end + 1;
+        let written = &self.text[begin - 1..=end];
         if is_escaped {
-            let written = &self.text[begin - 1..=end];
-            Cow::Owned(serde_json::from_str(written).expect("a string of JSON"))
+            let text: String = serde_json::from_str(written).expect("a string of JSON");
+            self.write(&Value::from(text.as_str()));
+            Cow::Owned(text)
         } else {
+            self.out.extend_from_slice(written.as_bytes());
             Cow::Borrowed(&self.text[begin..end])
-        }
-    }
-
-    fn write_string(&mut self, text: &Cow<'a, str>) {
-        match text {
-            Cow::Borrowed(text) => {
-                self.out.push(b'"');
-                self.out.extend_from_slice(text.as_bytes());
-                self.out.push(b'"');
-            }
-            Cow::Owned(text) => self.write(&Value::from(text.as_str())),
         }
     }
 
