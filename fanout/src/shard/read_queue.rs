@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn payer_that_has_used_its_share_pauses_and_others_do_not() {
         let mut queue = ReadQueue::default();
-        let mut read = |queue: &mut ReadQueue, now| {
+        let read = |queue: &mut ReadQueue, now| {
             queue.begin(now);
             let popped = queue.pop().map(|(payer, _)| payer);
             queue.record(if popped == Some(account(1)) { SHARE } else { MICROSECOND });
