@@ -113,7 +113,7 @@ mod tests {
     fn reasons_are_independent_of_one_another() {
         let health = NodeHealth::default();
         health.set(Unready::Alone, true);
-        health.clone().set(Unready::Behind, true);
+        health.set(Unready::Behind, true);
         let has = |reason| health.has(reason);
         let all = [Unready::Drained, Unready::Alone, Unready::Isolated, Unready::Behind];
         assert_eq!(all.map(has), [false, true, false, true]);

@@ -114,7 +114,7 @@ impl ClientService {
     }
 
     /// The node has all that the leader has, or leads itself.
-    pub(super) fn is_back(&mut self) {
+    pub(super) fn is_back(&self) {
         if self.parts.health.has(Unready::Isolated) {
             self.parts.health.set(Unready::Isolated, false);
             self.take_clients();
