@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Writes the file again if it is not up to date.
 #[track_caller]
 fn check(file: &str, schema: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
     if fs::read_to_string(&path).unwrap_or_default() != schema {
         fs::write(&path, schema).unwrap();
         panic!("{file} was not up to date; it is now");
