@@ -72,8 +72,10 @@ pub(super) struct PlayedSource {
     number: SourceNumber,
     /// What interrupts it, if it is the demo.
     control: Option<PlaybackControl>,
-    start: Box<dyn FnOnce(&HubServices) -> io::Result<Player> + Send>,
+    start: StartPlayer,
 }
+
+type StartPlayer = Box<dyn FnOnce(&HubServices) -> io::Result<Player> + Send>;
 
 /// A source that plays until this is dropped.
 type Player = Box<dyn Send>;

@@ -18,7 +18,7 @@ from matchwire import documents, events
 from matchwire.protocol.channel import feed_health
 
 HERE = Path(__file__).resolve().parent
-SCHEMA = HERE.parents[2] / "schema" / "documents.schema.json"
+SCHEMA = HERE.parents[2] / "tools" / "schema" / "documents.schema.json"
 
 
 @pytest.fixture

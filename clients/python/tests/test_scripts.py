@@ -11,7 +11,7 @@ from script import Script
 
 from matchwire.protocol.proof import digest
 
-SCRIPTS = sorted((Path(__file__).resolve().parents[3] / "conformance" / "scripts").glob("*.jsonl"))
+SCRIPTS = sorted((Path(__file__).resolve().parents[3] / "tools" / "conformance" / "scripts").glob("*.jsonl"))
 # How long the client may take to connect, to ask, or to give up a silent connection.
 PATIENCE_S = 60.0
 

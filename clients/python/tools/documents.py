@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
-SCHEMA = HERE.parent.parent / "schema" / "documents.schema.json"
+SCHEMA = HERE.parent.parent / "tools" / "schema" / "documents.schema.json"
 RESULT = HERE / "src" / "matchwire" / "documents.py"
 # Everything that these refer to is written as well.
 ROOT = "Document"
