@@ -1,6 +1,6 @@
 //! The public JSON shapes of the stream protocol: how clients see each part of the state.
 //!
-//! Each type is [declared](declare) once, and the hub renders by its declaration; the published schema is made from it.
+//! Each type is declared (`declare.rs`) once, and the hub renders by its declaration; the published schema is made from it.
 //! Every part is rendered in one place, for snapshots and patches alike; a snapshot consists of all
 //! parts. In a patch, an absent optional value is `null`, which deletes the field.
 
