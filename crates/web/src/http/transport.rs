@@ -329,7 +329,7 @@ impl AsyncWrite for Preread {
         if self.activity.owes_bytes() {
             let flushed = self.io().poll_flush(cx);
             ready!(self.or_stalled(cx, flushed))?;
-            // Before the end, which many clients wait for and then begin anew.
+            // Flush before the shutdown: many clients reconnect as soon as they see the end.
             let Self { io, rest, .. } = &mut *self;
             let tcp = match io {
                 Io::Tcp(tcp) => tcp,
