@@ -38,8 +38,10 @@ def packages(log, *names):
         raise Missing(f"install first: {' '.join(names)} (on Debian, as root: apt-get install {' '.join(names)})")
     with INSTALLING:
         package_lists(log)
-        install = ["apt-get", "install", "-y", "--no-install-recommends", *names]
-        if log.run(*install, env={"DEBIAN_FRONTEND": "noninteractive"})[0] != 0:
+        quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+        # An installation that was ended in the middle, by a machine that stopped or a user, must be finished before any other.
+        log.run("dpkg", "--configure", "-a", env=quiet)
+        if log.run("apt-get", "install", "-y", "--no-install-recommends", *names, env=quiet)[0] != 0:
             raise Missing(f"apt-get could not install {' '.join(names)}")
 
 
