@@ -426,7 +426,7 @@ class Commands:
 
 FANOUT, WEB, LIVE = (next(path for top in (TOP, TOP / "crates") if (path := top / folder).is_dir()) for folder in ("fanout/src", "web/src", "hub/src/dialect/live"))
 CLOSE, HOST_CLOSE, CODES, LIVE_CODES = FANOUT / "close.rs", WEB / "http" / "close.rs", FANOUT / "protocol.rs", LIVE / "protocol.rs"
-ERRORS = ((WEB / "http" / "error.rs", "HttpError"), (WEB / "api" / "error.rs", "ApiError"))
+ERRORS = ((WEB / "http" / "error.rs", "HttpError"), (WEB / "rest" / "error.rs", "ApiError"))
 DOCS_OF = r"((?:^ *///[^\n]*\n)+)"
 CASE = re.compile(DOCS_OF + r"(?:^    #\[.*\n)*^    (\w+)\b", re.MULTILINE)
 ENDPOINT = re.compile(DOCS_OF + r'^ +()"(/[^"]*)", params\(', re.MULTILINE)

@@ -20,7 +20,7 @@ use record::{LiveRecords, MatchRecord, ids::PublicIds};
 use serde_json::Value;
 use simulator::World;
 use tempfile::TempDir;
-use web::api::{self, ApiParts};
+use web::rest::{self, RestParts};
 
 use crate::{
     agreement::{
@@ -94,7 +94,7 @@ impl Demo {
             tax_percent: None,
             countries: BTreeMap::new(),
         };
-        let parts = ApiParts {
+        let parts = RestParts {
             history: History::new(reader, archive),
             signals: SignalBoard::default(),
             predictor: Predictor::default(),
@@ -102,7 +102,7 @@ impl Demo {
             configured_url: true,
             prices: Prices::new(catalogue),
         };
-        let router = TowerToHyperService::new(api::routes::<()>(parts.into()));
+        let router = TowerToHyperService::new(rest::routes::<()>(parts.into()));
         Self { router, _folder: folder }
     }
 }

@@ -1,6 +1,6 @@
 //! Football, version 1, with the demo: pages, time zone, shapes.
 
-#[path = "../../crates/web/src/api/v1/tests/shape.rs"]
+#[path = "../../crates/web/src/rest/v1/tests/shape.rs"]
 pub(crate) mod shape;
 
 use std::sync::Arc;

@@ -56,12 +56,12 @@
 //! | concurrent compressions | one per core | they wait |
 //! | sockets that push | `ingest.sockets_max`, `ingest.sockets_max_per_source` | 503 |
 
-pub mod api;
 pub mod config;
 pub mod entitlement;
 mod etag;
 pub mod http;
 pub mod images;
+pub mod rest;
 pub mod revocation;
 
 use accounts::{limits, payments, products, usage};

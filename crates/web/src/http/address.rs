@@ -11,7 +11,7 @@ use hyper::{
 };
 
 use super::{cors::METHODS, error::HttpError, head::LineVersion};
-use crate::api::base::{is_host, is_scheme};
+use crate::rest::base::{is_host, is_scheme};
 
 /// Maximum bytes of a path, and of a query. The names and values of all filters together take a few hundred.
 const PATH_BYTES_MAX: usize = 2 * 1024;

@@ -21,8 +21,8 @@ use hyper::{
 use tokio::sync::OnceCell;
 
 use crate::{
-    api::response::{EncodedBodies, SharedBody},
     etag,
+    rest::response::{EncodedBodies, SharedBody},
 };
 
 /// The tag of every file: one version of the program has one version of each.

@@ -25,8 +25,8 @@ use metrics::counter;
 use tracing::warn;
 
 use crate::{
-    api::response::{CODINGS, EncodedBodies},
     etag,
+    rest::response::{CODINGS, EncodedBodies},
 };
 
 /// Shorter bodies are not worth compressing: about the size of a packet.

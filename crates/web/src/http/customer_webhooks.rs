@@ -18,8 +18,8 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::{Shared, error::HttpError};
 use crate::{
-    api::error::ErrorBody,
     clock::{now, wall},
+    rest::error::ErrorBody,
 };
 use ::webhooks::{
     Delivery, EventKind, InvalidWebhook, PriceBound, PriceCondition, Webhook, WebhookError,

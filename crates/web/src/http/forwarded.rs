@@ -8,7 +8,7 @@ use hyper::{
 };
 
 use super::Proxies;
-use crate::api::base::{FORWARDED_HOST, FORWARDED_PROTO, is_host, is_scheme};
+use crate::rest::base::{FORWARDED_HOST, FORWARDED_PROTO, is_host, is_scheme};
 
 /// Keeps only the last value of each header, and only if a trusted proxy sent it. Any other client could use
 /// them to send readers elsewhere, so later steps never see its values.
@@ -35,7 +35,7 @@ mod tests {
     use ::base::config::Network;
 
     use super::*;
-    use crate::api::base;
+    use crate::rest::base;
 
     fn check(header: Option<&str>, connection: &str, host: &str, expected: &str) {
         let header = header.map(|name| name.parse().unwrap());

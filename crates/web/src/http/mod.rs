@@ -11,6 +11,7 @@ mod admin;
 mod asset;
 mod authorize;
 mod body_deadline;
+mod channel;
 mod client;
 pub(crate) mod close;
 mod compression;
@@ -26,6 +27,7 @@ mod error_page;
 mod forwarded;
 mod handshake;
 mod head;
+mod health;
 mod holders;
 mod images;
 mod ingest;
@@ -40,7 +42,6 @@ mod push_limits;
 mod registry;
 mod replays;
 mod request_context;
-mod rest;
 mod schema;
 mod service;
 mod site;
@@ -86,7 +87,6 @@ pub use self::{
     registry::{Registry, SocketPermit},
 };
 use crate::{
-    api::{self, ApiParts},
     clock,
     config::ServerConfig,
     entitlement::Entitlement,
@@ -98,6 +98,7 @@ use crate::{
     predict::Predictor,
     products::Prices,
     push::PushSources,
+    rest::{self, RestParts},
     usage::Meter,
 };
 use ::mcp::McpConfig;
@@ -209,7 +210,7 @@ impl Shared {
     /// slash. It is also the issuer of OAuth.
     fn base_url(&self, headers: &HeaderMap) -> String {
         let ServerParts { public_url, server, .. } = &self.parts;
-        api::base::base_url(headers, public_url, !server.public_url.is_empty())
+        rest::base::base_url(headers, public_url, !server.public_url.is_empty())
     }
 
     /// Whether browsers reach the hub over TLS, its own or a proxy's.
@@ -285,20 +286,20 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/client/v1/matchwire.js", get(client::file))
         .route("/favicon.ico", get(pages::favicon))
         .route("/robots.txt", get(pages::robots))
-        .route("/healthz", get(rest::healthz))
-        .route("/readyz", get(rest::readyz))
-        .route("/metrics", get(rest::metrics))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/metrics", get(health::metrics))
         .route("/stream/v1", any(ws::socket))
         .route("/stream/v1/", any(ws::socket))
         .route("/live/football", any(ws::socket))
         .route("/live/football/", any(ws::socket))
         .route("/ws/live", any(ws::socket))
         .route("/ws/live/", any(ws::socket))
-        .route("/stream/v1/channels/{*channel}", get(rest::channel))
+        .route("/stream/v1/channels/{*channel}", get(channel::show))
         .route("/stream/v1/replays/", get(replays::list))
         .route("/stream/v1/sse/", get(sse::events))
         .route("/api/v2/account/", get(account::show))
-        .route("/api/v2/stream/ticket/", post(rest::ticket))
+        .route("/api/v2/stream/ticket/", post(ticket::sell))
         .route("/ingest/v1/{source}", post(ingest::post).get(ingest::socket))
         .route("/ingest/v1/{source}/", post(ingest::post).get(ingest::socket))
         .route("/img/{*path}", get(images::show))
@@ -311,8 +312,8 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/webhooks/paypal/", post(webhooks::paypal))
         .merge(oauth::routes())
         .merge(site::routes())
-        .merge(api::routes(
-            ApiParts {
+        .merge(rest::routes(
+            RestParts {
                 history: shared.parts.history.clone(),
                 signals: shared.parts.signals.clone(),
                 predictor: shared.parts.predictor.clone(),

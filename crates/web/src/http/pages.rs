@@ -20,9 +20,9 @@ use tracing::error;
 use super::{
     Shared,
     asset::Asset,
+    channel,
     error::HttpError,
     pricing::{self, AddonOffer},
-    rest,
     site::{Shell, SignedForm, SignedIn, SiteError, Visit},
 };
 use crate::images;
@@ -188,7 +188,7 @@ pub(super) async fn board(
     if !shared.parts.server.public_boards || !["football", "tennis"].contains(&&*sport) {
         return Err(HttpError::NotFound);
     }
-    let body = match rest::image(&shared, &sport, 0).await {
+    let body = match channel::image(&shared, &sport, 0).await {
         Ok(image) => payload(&image.frame),
         // The channel exists from the first match of the day on.
         Err(HttpError::NotFound) => Bytes::from_static(br#"{"data":{"matches":{}}}"#),

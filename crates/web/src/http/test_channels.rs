@@ -16,8 +16,8 @@ use utoipa::ToSchema;
 
 use super::{Shared, asset::Permanent, error::HttpError};
 use crate::{
-    api::{CacheControl, response::SharedBody},
     clock::now,
+    rest::{CacheControl, response::SharedBody},
 };
 
 /// A finished round does not change, and a running one is known from its beginning.

@@ -3,12 +3,22 @@
 //! A ticket lives for 30 seconds and works once, so in a log it is soon worthless. A hub that runs alone keeps its
 //! tickets in memory; the nodes of a cluster keep theirs in the database, so that each accepts those of the others.
 
+use std::sync::Arc;
+
 use accounts::{Accounts, AccountsError, Caller};
+use axum::{
+    Extension, Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
 use dashmap::DashMap;
 use data_encoding::HEXLOWER;
 use fanout::Micros;
+use hyper::header::{CACHE_CONTROL, HeaderValue};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use super::{Shared, error::HttpError};
 use crate::clock::{monotonic, wall};
 
 /// How long a ticket lives, in microseconds.
@@ -114,6 +124,32 @@ impl OpenTickets {
 
 fn hash(ticket: &str) -> Hash {
     Sha256::digest(ticket.as_bytes()).into()
+}
+
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct Ticket {
+    ticket: String,
+    expires_in_ms: u32,
+}
+
+/// A credential for one socket.
+///
+/// It stands in for the key where an address may end up in a log: it opens one socket within 30 seconds.
+#[utoipa::path(
+    post, path = "/api/v2/stream/ticket/",
+    responses(
+        (status = 200, description = "A ticket", body = Ticket),
+        (status = 503, description = "Too many unused tickets"),
+    )
+)]
+pub(super) async fn sell(
+    State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, HttpError> {
+    let ticket = shared.tickets.sell(caller).await?.ok_or(HttpError::Unavailable)?;
+    let mut response = Json(Ticket { ticket, expires_in_ms: 30_000 }).into_response();
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::{
     rate::{CounterRate, READING_INTERVAL_MIN},
     samples::{Histogram, Samples},
 };
-use crate::http::{Shared, rest};
+use crate::http::{Shared, channel};
 use accounts::{Micros, books::DailyFigures};
 use cluster::ClusterState;
 
@@ -181,7 +181,7 @@ fn tiles(
 
 /// The sources, from the channel `feeds`; empty while the hub is stopping.
 pub(super) async fn feeds(shared: &Shared, now: Micros) -> Vec<Feed> {
-    let Ok(image) = rest::image(shared, "feeds", 0).await else { return Vec::new() };
+    let Ok(image) = channel::image(shared, "feeds", 0).await else { return Vec::new() };
     let frame: Value = serde_json::from_slice(payload(&image.frame).as_ref()).unwrap_or_default();
     let sources = frame["data"]["sources"].as_object();
     sources.into_iter().flatten().map(|(name, source)| Feed::new(name, source, now)).collect()

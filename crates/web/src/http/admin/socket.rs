@@ -19,7 +19,7 @@ use super::{
     units::{bytes, count, count_of, span},
 };
 use crate::http::{
-    Shared, rest,
+    Shared, channel,
     site::{Moment, Shell, SiteError, html},
 };
 
@@ -134,7 +134,7 @@ impl OpenSocket {
             let mut head = subscription.head;
             if subscription.behind.is_some() && heads < HEADS_MAX {
                 heads += 1;
-                let image = rest::image(shared, subscription.channel.as_str(), 0).await;
+                let image = channel::image(shared, subscription.channel.as_str(), 0).await;
                 head = image.map(|image| image.seq).ok().or(head);
             }
             rows.push(SubscriptionRow::new(subscription, head));

@@ -9,25 +9,25 @@ use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
 use crate::{
-    api::{
+    http::{
+        account, channel,
+        error::{AddonRequired, AuthenticationRequired},
+        images, replays, sse, test_channels, ticket,
+    },
+    products::Product,
+    rest::{
         self,
         error::{ErrorBody, UnknownParametersBody},
     },
-    http::{
-        account,
-        error::{AddonRequired, AuthenticationRequired},
-        images, replays, rest, sse, test_channels,
-    },
-    products::Product,
 };
 
-/// The endpoints outside `api`.
+/// The endpoints outside `rest`.
 #[derive(OpenApi)]
 #[openapi(
     paths(
         account::show,
-        rest::ticket,
-        rest::channel,
+        ticket::sell,
+        channel::show,
         replays::list,
         sse::events,
         test_channels::rounds,
@@ -76,7 +76,7 @@ const STREAM: &str = "/api/v2/stream/";
 
 /// The whole document without `servers`.
 pub(super) fn openapi() -> Value {
-    let document = api::document().merge_from(HttpDocument::openapi());
+    let document = rest::document().merge_from(HttpDocument::openapi());
     #[cfg(feature = "webhooks")]
     let document = document.merge_from(crate::http::customer_webhooks::WebhooksDocument::openapi());
     let mut document = serde_json::to_value(document).unwrap_or_default();

@@ -24,7 +24,7 @@ use hyper::{
 use serde_json::{Value, json};
 
 use super::{Peer, Shared, asset::Permanent, error::HttpError, known_paths::KnownPaths};
-use crate::api::{CacheControl, response::SharedBody};
+use crate::rest::{CacheControl, response::SharedBody};
 
 /// The OpenAPI document without `servers`.
 pub(super) fn openapi() -> Value {

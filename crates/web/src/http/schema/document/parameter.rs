@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::FOOTBALL_V1;
 use crate::{
-    api::{
+    products::Product,
+    rest::{
         football::{include, search},
         match_filter::SORTS,
         odds::format::ODDS_FORMATS,
     },
-    products::Product,
 };
 use record::signal::SignalKind;
 

@@ -231,12 +231,12 @@ fn sources(folder: &Path) -> Vec<String> {
 }
 
 /// Routes below a product, and routes open to every origin, are for programs, so the document has them.
-/// Handlers of `api` cannot be routed without a declaration; the test finds other handlers by their text.
+/// Handlers of `rest` cannot be routed without a declaration; the test finds other handlers by their text.
 #[test]
 fn every_api_route_is_in_the_document() {
     let document = openapi();
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    for text in sources(&src.join("api")) {
+    for text in sources(&src.join("rest")) {
         assert!(!text.contains(".route("), "a handler of the interface is routed by `routes!`");
     }
     // The document does not list its own paths.
@@ -270,7 +270,7 @@ fn every_api_route_is_in_the_document() {
 fn schema_names_are_unique() {
     let mut names = BTreeSet::new();
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let folders = ["api", "http"].map(|folder| src.join(folder));
+    let folders = ["http", "rest"].map(|folder| src.join(folder));
     for text in folders.iter().flat_map(|folder| sources(folder)) {
         let mut is_shape = false;
         let mut own_name = None;

@@ -1,0 +1,139 @@
+//! The images of channels over HTTP: the whole document, as a socket sends it.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Extension,
+    extract::{Path, Query, Request, State},
+    response::{IntoResponse, Response},
+};
+use fanout::{Seq, channel::Pattern, encode::payload};
+use hyper::{
+    HeaderMap, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue},
+};
+use serde::Deserialize;
+use tokio::time::{Instant, timeout};
+
+use super::{
+    Shared,
+    error::{HttpError, MissingAddon},
+};
+use crate::{catch_up::ChannelImage, clock::wall, etag};
+use accounts::{Caller, Scope};
+
+/// How long `?at_least=` waits for a sequence that is not published yet.
+const AT_LEAST_WAIT: Duration = Duration::from_secs(5);
+
+/// How long the log must not have taken records until a request is refused rather than left waiting for it.
+const PAUSED_MIN: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Deserialize)]
+pub(super) struct AtLeast {
+    at_least: Option<i64>,
+}
+
+/// The image of a channel.
+///
+/// The same frame that a socket sends: the whole document, its epoch and its sequence.
+#[utoipa::path(
+    get, path = "/stream/v1/channels/{channel}",
+    params(
+        ("channel" = String, Path, description = "The name of one channel; do not escape its slashes", example = "football"),
+        ("at_least" = Option<u64>, Query, description = "Wait up to 5 seconds for this sequence"),
+    ),
+    responses((status = 200, description = "The `image` frame", body = ImageFrame))
+)]
+pub(super) async fn show(
+    State(shared): State<Arc<Shared>>,
+    Path(channel): Path<String>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Result<Response, HttpError> {
+    let refused = || HttpError::BadRequest("at_least is a sequence number");
+    let Query(AtLeast { at_least }) = Query::try_from_uri(request.uri()).map_err(|_| refused())?;
+    let at_least = Seq::try_from(at_least.unwrap_or(0)).map_err(|_| refused())?;
+    let channel = channel.trim_end_matches('/');
+    if Pattern::parse(channel).is_none_or(|pattern| pattern.is_wildcard()) {
+        return Err(HttpError::BadRequest("the path ends in the name of one channel"));
+    }
+    if let Some(addon) = shared.parts.entitlement.lacking(&caller, channel, wall()) {
+        if let Some(scope) = Scope::of_addon(addon).filter(|scope| !caller.has_scope(*scope)) {
+            return Err(HttpError::InsufficientScope { scope });
+        }
+        let price = shared.parts.prices.now().price(addon, false);
+        let public_url = shared.parts.public_url.clone();
+        return Err(HttpError::AddonRequired(MissingAddon { addon, price, public_url }));
+    }
+    let image = image(&shared, channel, at_least).await?;
+    Ok(answer(request.headers(), &image))
+}
+
+/// The image of a channel, at this sequence or a later one if that is published in time.
+///
+/// # Errors
+///
+/// If there is no such channel, or the hub cannot show it now.
+pub(super) async fn image(
+    shared: &Shared,
+    channel: &str,
+    at_least: Seq,
+) -> Result<ChannelImage, HttpError> {
+    let ask = async |at_least| {
+        let image = shared.parts.hub_handle.image_at(channel, at_least).await;
+        image.map_err(|_| HttpError::Unavailable)?.ok_or(HttpError::NotFound)
+    };
+    // Of a hub that has changes that are not in the log, nothing may be shown.
+    let is_paused = |since: Instant| since.elapsed() > PAUSED_MIN;
+    if shared.parts.log_state.refused_since().is_some_and(is_paused) {
+        return Err(HttpError::TryLater);
+    }
+    if let Ok(answer) = timeout(AT_LEAST_WAIT, ask(at_least)).await {
+        return answer;
+    }
+    // It was not published in time: return the current image.
+    timeout(AT_LEAST_WAIT, ask(0)).await.unwrap_or(Err(HttpError::TryLater))
+}
+
+/// The shape of a frame, which is written once for all who follow the channel.
+#[derive(Debug, utoipa::ToSchema)]
+#[expect(dead_code, reason = "it describes what is written elsewhere")]
+struct ImageFrame {
+    /// `image`.
+    #[schema(rename = "type")]
+    kind: String,
+    ch: String,
+    epoch: String,
+    seq: u64,
+    /// When the source says it was, when the hub received it, when it was published: microseconds since 1970.
+    at: ImageMoments,
+    /// The document: see `docs/PROTOCOL.md` for that of each channel.
+    #[schema(value_type = Object)]
+    data: (),
+}
+
+#[derive(Debug, utoipa::ToSchema)]
+#[expect(dead_code, reason = "it describes what is written elsewhere")]
+struct ImageMoments {
+    src: Option<u64>,
+    #[schema(rename = "in")]
+    heard: Option<u64>,
+    #[schema(rename = "pub")]
+    published: Option<u64>,
+}
+
+fn answer(headers: &HeaderMap, image: &ChannelImage) -> Response {
+    let tag = format!("\"{}-{}\"", image.epoch, image.seq);
+    let mut response = if etag::is_known(headers, &tag) {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        let json = HeaderValue::from_static("application/json");
+        ([(CONTENT_TYPE, json)], payload(&image.frame)).into_response()
+    };
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(ETAG, tag);
+    }
+    response
+}

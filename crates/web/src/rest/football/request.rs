@@ -1,0 +1,99 @@
+//! Reading requests of this version.
+
+use std::collections::HashMap;
+
+use facts::event::Sport;
+
+use crate::rest::{ApiError, ApiRequest, Param, Spec, match_filter};
+use history::query::MatchQuery;
+use record::{Status, Vocabulary};
+
+/// Accepted and ignored everywhere: SERVICE section 1.3.
+pub(super) const TOLERATED: &[&str] = &["tz", "full", "ordering"];
+
+/// Names of version 1: SERVICE section 1.4. `page` is literally an alias of `offset`.
+pub(super) const ALIASES: &[(&str, &str)] = &[
+    ("league", "league_id"),
+    ("season", "season_id"),
+    ("team", "team_id"),
+    ("page_size", "limit"),
+    ("page", "offset"),
+];
+
+pub(super) const NAME: Param = Param::text("name", "Part of the name");
+pub(super) const COUNTRY_CODE: Param =
+    Param::text("country_code", "Country code (ISO 3166-1 alpha-2)");
+pub(super) const DATE_FROM: Param = Param::text("date_from", "From this day or timestamp, UTC");
+pub(super) const DATE_TO: Param =
+    Param::text("date_to", "Up to the end of this day, or this timestamp, UTC");
+pub(super) const MIN_MATCHES: Param =
+    Param::number("min_matches", "Minimum number of matches with a result");
+
+/// The parameters of an endpoint without any.
+pub(super) const NONE: Spec = spec(&[]);
+
+/// Those of a list without filters.
+pub(super) const PAGE: Spec = NONE.paged();
+
+/// Those of an endpoint whose `season` is also one by its years.
+pub(super) const fn season_spec(params: &'static [Param]) -> Spec {
+    const OTHERS: &[(&str, &str)] =
+        &[("league", "league_id"), ("team", "team_id"), ("page_size", "limit"), ("page", "offset")];
+    Spec { aliases: OTHERS, ..spec(params) }
+}
+
+/// The parameters of an endpoint.
+pub(in crate::rest) const fn spec(params: &'static [Param]) -> Spec {
+    Spec { aliases: ALIASES, tolerated: TOLERATED, ..Spec::new(params) }
+}
+
+impl ApiRequest {
+    /// The requested list of matches: every filter that the endpoint accepts, and the page.
+    ///
+    /// # Errors
+    ///
+    /// If a value is not valid.
+    pub(super) fn match_query(&self) -> Result<MatchQuery, ApiError> {
+        let params = &self.params;
+        let mut query = match_filter::read(params, Some(Sport::Football))?;
+        // `date` is a single day.
+        query.from = query.from.max(params.from("date")?);
+        query.before = query.before.into_iter().chain(params.before("date")?).min();
+        query.statuses = params.statuses(Vocabulary::FootballV2);
+        query.after_extra_time = params.text("status").is_some_and(is_after_extra_time);
+        // A number, else a name.
+        query.round = params.text("round").and_then(|round| round.parse().ok());
+        let round_name = params.text("round").filter(|_| query.round.is_none());
+        query.round_name = round_name.map(ToOwned::to_owned);
+        query.stage = params.text("stage").map(ToOwned::to_owned);
+        query.window = self.window;
+        match_filter::choose(&self.api, params, query)
+    }
+}
+
+/// Whether `aet`, decided in extra time or after it, is the only known word of the filter `status=`.
+fn is_after_extra_time(status: &str) -> bool {
+    let words = status.split(',').map(str::trim);
+    let mut valid = words.filter(|word| Vocabulary::FootballV2.parse(word).is_some()).peekable();
+    valid.peek().is_some() && valid.all(|word| word.eq_ignore_ascii_case("aet"))
+}
+
+/// A filter of football matches.
+pub(super) fn football() -> MatchQuery {
+    MatchQuery::of_sport(Sport::Football)
+}
+
+/// A filter of football matches with a result.
+pub(super) fn with_result() -> MatchQuery {
+    MatchQuery { statuses: Some(Status::RESULTS.to_vec()), ..football() }
+}
+
+/// The most frequent value; among equals the smallest.
+pub(in crate::rest) fn most_frequent<T: Copy + Ord + std::hash::Hash>(
+    all: impl Iterator<Item = T>,
+) -> Option<T> {
+    let mut counts: HashMap<T, usize> = HashMap::new();
+    all.for_each(|it| *counts.entry(it).or_default() += 1);
+    let most = counts.into_iter().max_by_key(|(it, count)| (*count, std::cmp::Reverse(*it)));
+    most.map(|(it, _)| it)
+}

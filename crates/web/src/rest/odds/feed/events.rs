@@ -1,0 +1,112 @@
+//! `/odds/api/events/`.
+
+use facts::event::Sport;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::rest::{
+    Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Params, Spec, match_filter,
+    params, time,
+};
+use history::query::{EntityKind, MatchQuery, regulation};
+use record::{Key, MatchRecord, MatchSummary, Vocabulary};
+
+/// A match, as the other shapes of the Odds API begin.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct OddsEvent {
+    event_id: u64,
+    sport: &'static str,
+    league_id: Option<u64>,
+    league_name: Option<String>,
+    home_team_id: Option<u64>,
+    /// Or player 1.
+    home_team: Option<String>,
+    away_team_id: Option<u64>,
+    away_team: Option<String>,
+    event_date: Option<String>,
+    status: &'static str,
+    /// As the sport's own interface has it: in football without extra time.
+    home_score: Option<u32>,
+    away_score: Option<u32>,
+}
+
+impl OddsEvent {
+    fn new(
+        summary: &MatchSummary,
+        league: Option<String>,
+        [home, away]: [Option<String>; 2],
+    ) -> Self {
+        let score = regulation(summary);
+        Self {
+            event_id: summary.id,
+            sport: summary.sport.as_str(),
+            league_id: summary.competition,
+            league_name: league,
+            home_team_id: summary.sides.map(|sides| sides[0]),
+            home_team: home,
+            away_team_id: summary.sides.map(|sides| sides[1]),
+            away_team: away,
+            event_date: summary.start_text(time::zulu),
+            status: summary.status.word(Vocabulary::Football),
+            home_score: score.map(|score| score[0]),
+            away_score: score.map(|score| score[1]),
+        }
+    }
+
+    pub(super) fn from_record(record: &MatchRecord) -> Self {
+        let names = &record.names;
+        let league = names.competition.as_ref().map(|it| it.name.to_string());
+        let side = |index: usize| names.sides.as_ref().map(|sides| sides[index].name.to_string());
+        Self::new(&record.summary, league, [side(0), side(1)])
+    }
+
+    fn from_summary(api: &Api, summary: &MatchSummary) -> Self {
+        let sides =
+            if summary.sport.is_of_players() { EntityKind::Player } else { EntityKind::Team };
+        let name = |kind, id: Option<Key>| {
+            api.history.entity(kind, id?).map(|entity| entity.name.to_string())
+        };
+        let league = name(EntityKind::Competition, summary.competition);
+        let side = |index: usize| name(sides, summary.sides.map(|sides| sides[index]));
+        Self::new(summary, league, [side(0), side(1)])
+    }
+}
+
+/// The parameters that [`filter`] reads.
+pub(super) const SPORT: Param = Param::text(
+    "sport",
+    "football, tennis, csgo, darts, hockey, basketball, horseracing, cricket, other",
+);
+pub(super) const LEAGUE_ID: Param = Param::ids("league_id", "One or more");
+pub(super) const TEAM_ID: Param =
+    Param::ids("team_id", "One or more teams or players, on either side");
+pub(super) const DATE_FROM: Param = Param::text("date_from", "A day or a timestamp");
+pub(super) const DATE_TO: Param = Param::text("date_to", "A day (inclusive) or a timestamp");
+pub(super) const STATUS: Param =
+    Param::text("status", "notstarted, inprogress, finished, ..; separate several with commas");
+
+/// The requested matches.
+pub(super) fn filter(params: &Params) -> Result<MatchQuery, ApiError> {
+    let sport = |text: &str| params::sport(&text.to_ascii_lowercase());
+    let sport = params.choice("sport", Sport::ALL.map(Sport::as_str), sport)?;
+    let statuses = params.statuses(Vocabulary::Football);
+    Ok(MatchQuery { statuses, ..match_filter::read(params, sport)? })
+}
+
+const LIST: Spec = Spec {
+    aliases: &[("league", "league_id"), ("team", "team_id"), ("page_size", "limit")],
+    tolerated: &["tz", "ordering"],
+    ..Spec::new(&[SPORT, LEAGUE_ID, TEAM_ID, DATE_FROM, DATE_TO, STATUS]).paged()
+};
+
+endpoints! {
+    /// Matches of all sports, by their start.
+    "/odds/api/events/", params(LIST), answers(Page<OddsEvent>), |request| events(&request);
+}
+
+fn events(request: &ApiRequest) -> ApiResult {
+    let query = MatchQuery { window: request.window, ..filter(&request.params)? };
+    let found = request.api.history.find(&query);
+    let rows = found.summaries.iter().map(|it| OddsEvent::from_summary(&request.api, it)).collect();
+    request.page(CacheControl::LIST, found.count, rows)
+}

@@ -1,0 +1,12 @@
+//! Darts: SERVICE section 2.5.
+
+mod lists;
+mod matches;
+
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::rest::Api;
+
+pub(super) fn routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::new().merge(lists::routes()).merge(matches::routes())
+}

@@ -1,0 +1,141 @@
+//! Lists of leagues, teams and people, shared by several sports.
+
+use std::{cmp::Reverse, sync::Arc};
+
+use facts::event::Sport;
+use serde::Serialize;
+
+use super::{
+    request::{self, SEARCH},
+    shape::{LeagueRow, NamedRow, PersonRow, TeamRow, side_kind},
+    sport_stats::SportStats,
+};
+use crate::{
+    clock,
+    rest::{
+        ApiRequest, ApiResult, CacheControl, Param, Spec, football::country::WantedCountry,
+        match_filter::IdFilter,
+    },
+};
+use history::query::{Entity, EntityKind};
+
+const COUNTRY: Param = Param::text(
+    "country",
+    "Country code (ISO 3166-1 alpha-2), or the country as the feed names it.",
+);
+
+/// The parameters of lists of named entities.
+pub(super) const NAMED: Spec =
+    request::spec(&[SEARCH, COUNTRY, Param::undocumented("league"), Param::undocumented("team")])
+        .paged();
+
+/// The parameters of lists of people in teams.
+pub(super) const PEOPLE: Spec = request::spec(&[
+    SEARCH,
+    COUNTRY,
+    Param::ids("team", "One or more teams."),
+    Param::undocumented("league"),
+])
+.paged();
+
+/// The parameters of lists of leagues and tournaments.
+pub(super) const LEAGUES: Spec = request::spec(&[
+    SEARCH,
+    COUNTRY,
+    Param::flag("include_inactive", "Include those without a match in the last year."),
+])
+.paged();
+
+/// Whether an entity passes the request's filters.
+fn passes_filter(request: &ApiRequest) -> impl Fn(&Entity) -> bool {
+    let part = request.name_part("search");
+    let country = request.params.text("country").map(WantedCountry::new);
+    move |entity| {
+        let is_from = |country: &WantedCountry| country.is(entity.country.as_deref());
+        part.is_in(&entity.name) && country.as_ref().is_none_or(is_from)
+    }
+}
+
+/// Leagues or tournaments: those with the most matches first, since no feed says which ones matter.
+pub(super) async fn leagues(request: &ApiRequest, sport: Sport) -> ApiResult {
+    let sport_stats = request.sport_stats(sport).await?;
+    let all = request.params.flag("include_inactive")?.unwrap_or(false);
+    let now = clock::now();
+    let edition = |league: &Entity| sport_stats.edition(league.id);
+    let is_active = |league: &Entity| edition(league).is_none_or(|it| it.is_active(now));
+    let mut leagues = of_kind(request, sport, EntityKind::Competition);
+    leagues.retain(|league| all || is_active(league));
+    leagues.sort_by_key(|it| Reverse(edition(it).map(|edition| edition.matches)));
+    request.page_of(CacheControl::LIST, &leagues, |it| LeagueRow::new(it, is_active(it)))
+}
+
+/// One league or tournament.
+pub(super) async fn league(request: &ApiRequest, sport: Sport) -> ApiResult {
+    let sport_stats = request.sport_stats(sport).await?;
+    let league = request.entity(EntityKind::Competition, sport)?;
+    let active = sport_stats.edition(league.id).is_none_or(|it| it.is_active(clock::now()));
+    request.answer(CacheControl::REFERENCE, &LeagueRow::new(&league, active))
+}
+
+/// Teams, the strongest first; those without a result last, by name.
+pub(super) async fn teams(request: &ApiRequest, sport: Sport) -> ApiResult {
+    let sport_stats = request.sport_stats(sport).await?;
+    let mut teams = of_kind(request, sport, side_kind(sport));
+    teams.sort_by_key(|team| sport_stats.position(team.id).unwrap_or(usize::MAX));
+    request.page_of(CacheControl::LIST, &teams, |team| TeamRow::new(team, &sport_stats))
+}
+
+/// The teams or players of a sport, by name, in the sport's own shape.
+pub(super) async fn sides<T: Serialize>(
+    request: &ApiRequest,
+    sport: Sport,
+    row: impl Fn(&Entity, &SportStats) -> T,
+) -> ApiResult {
+    let sport_stats = request.sport_stats(sport).await?;
+    let sides = of_kind(request, sport, side_kind(sport));
+    request.page_of(CacheControl::REFERENCE, &sides, |side| row(side, &sport_stats))
+}
+
+/// One team or player.
+pub(super) async fn side<T: Serialize>(
+    request: &ApiRequest,
+    sport: Sport,
+    row: impl Fn(&Entity, &SportStats) -> T,
+) -> ApiResult {
+    let side = request.entity(side_kind(sport), sport)?;
+    let sport_stats = request.sport_stats(sport).await?;
+    request.answer(CacheControl::REFERENCE, &row(&side, &sport_stats))
+}
+
+/// People who are not a side of a match: players of teams, managers.
+pub(super) fn people(request: &ApiRequest, sport: Sport, kind: EntityKind) -> ApiResult {
+    let teams = IdFilter::read(&request.params, "team")?;
+    let mut people = of_kind(request, sport, kind);
+    people.retain(|person| teams.passes(person.parent));
+    request.page_of(CacheControl::REFERENCE, &people, |it| PersonRow::new(&request.api, it))
+}
+
+/// One person.
+pub(super) fn person(request: &ApiRequest, sport: Sport, kind: EntityKind) -> ApiResult {
+    let person = request.entity(kind, sport)?;
+    request.answer(CacheControl::REFERENCE, &PersonRow::new(&request.api, &person))
+}
+
+/// Entities that have only a name.
+pub(super) fn named(request: &ApiRequest, sport: Sport, kind: EntityKind) -> ApiResult {
+    request.page_of(CacheControl::REFERENCE, &of_kind(request, sport, kind), |entity| {
+        NamedRow::of_entity(entity)
+    })
+}
+
+/// One of them.
+pub(super) fn name(request: &ApiRequest, sport: Sport, kind: EntityKind) -> ApiResult {
+    let named = request.entity(kind, sport)?;
+    request.answer(CacheControl::REFERENCE, &NamedRow::of_entity(&named))
+}
+
+/// All entities of a kind that pass the request's filters, by name.
+fn of_kind(request: &ApiRequest, sport: Sport, kind: EntityKind) -> Vec<Arc<Entity>> {
+    let passes_filter = passes_filter(request);
+    request.api.history.entities(kind, |it| it.sport == sport && passes_filter(it))
+}
