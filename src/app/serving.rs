@@ -26,10 +26,7 @@ use accounts::{OAuth, payments::Payments, usage::Meter};
 use base::supervisor::{self, Lifetime, fault};
 use history::query::History;
 use hub::{quarantine, test_channels::TestTruth};
-use web::{
-    http::{self, ServerParts},
-    images::Images,
-};
+use web::{http::ServerParts, images::Images};
 
 /// How the HTTP server ended. If it stopped as it should, it leaves the requests that are not answered yet.
 type Served = io::Result<JoinSet<()>>;
@@ -81,7 +78,8 @@ pub(super) fn parts(
         deflate: config.fanout.deflate,
         server: config.server.clone(),
         ingest: config.ingest.clone(),
-        numbers: http::Numbers::new(&config.server, &config.fanout, &config.hub, &config.limits),
+        fanout_settings: config.fanout.clone(),
+        hub_settings: config.hub.clone(),
         images: Images::new(&config.images),
         mcp: config.mcp.clone(),
         stale_after_ms: milliseconds(config.feeds.stale_after_ms),
@@ -112,7 +110,7 @@ impl RunningServer {
     ) -> Result<Self, AppError> {
         let fanout = parts.fanout.clone();
         let Listener { socket, address, .. } = listener;
-        let serving = http::serve(socket.listen(address.address)?, parts, stopped.clone());
+        let serving = web::serve(socket.listen(address.address)?, parts, stopped.clone());
         let serving = Some(supervisor::spawn("http", Lifetime::Finite, serving));
         Ok(Self { fanout, serving, settings: config.server.clone(), stop })
     }

@@ -109,6 +109,38 @@ fn clients_read_the_archive_through_the_query_layer_only() {
     }
 }
 
+/// Whether a source names a module of its crate: in a path, or in a list of imports.
+fn names(text: &str, module: &str) -> bool {
+    let is_in_path =
+        ["crate", "super"].iter().any(|top| text.contains(&format!("{top}::{module}")));
+    let mut lists = text.split("use crate::{").skip(1).filter_map(|rest| rest.split(';').next());
+    let is_word = |it: char| it.is_alphanumeric() || it == '_';
+    is_in_path || lists.any(|list| list.split(|it| !is_word(it)).any(|word| word == module))
+}
+
+/// The seams in `web`: REST and the pages use what serves them, which uses neither, and not each other.
+#[test]
+fn modules_of_web_depend_in_one_direction() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/web/src");
+    let seams = [
+        ("http", &["rest", "site", "routes"][..]),
+        ("rest", &["site", "routes"]),
+        ("site", &["rest", "routes"]),
+        ("images", &["http", "rest", "site", "routes"]),
+    ];
+    for (module, forbidden) in seams {
+        let sources = rust_files(&src.join(module));
+        assert!(sources.len() > 5, "the sources of {module} are there");
+        for path in sources {
+            let text =
+                fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+            for other in forbidden {
+                assert!(!names(&text, other), "{path:?} must not use `{other}`");
+            }
+        }
+    }
+}
+
 /// The Rust files in a folder, without those of other people.
 pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));

@@ -1,12 +1,24 @@
-//! Entity tags: whether a client already has what it asks for.
+//! Entity tags: what identifies a body, and whether a client already has what it asks for.
 //!
 //! Not by the `headers` crate: where debug assertions are on, its parser panics on a tag with a space in it,
 //! which any client can send.
+
+use std::hash::Hasher;
 
 use hyper::{
     HeaderMap,
     header::{ETAG, HeaderValue, IF_NONE_MATCH},
 };
+use rustc_hash::FxHasher;
+
+/// The tag of a body. Weak, since it is the same for every content coding.
+pub(crate) fn of_body(body: &[u8]) -> HeaderValue {
+    let mut hasher = FxHasher::default();
+    hasher.write(body);
+    let etag = format!("W/\"{:x}-{:016x}\"", body.len(), hasher.finish());
+    // Always a valid header value: digits and punctuation.
+    HeaderValue::try_from(etag).unwrap_or(HeaderValue::from_static("W/\"\""))
+}
 
 /// Whether `If-None-Match` contains this tag, or `*`, which matches everything.
 ///

@@ -4,6 +4,16 @@
 //! how the hub, the archive or accounts work inside: it uses the hub's handle, the query layer of
 //! `history`, and the API of `accounts`. Only the program depends on this crate.
 //!
+//! # Modules
+//!
+//! - `http`: connections, and everything around a request; the endpoints of the stream, of pushes and of protocols.
+//! - `rest`: the public REST interface and its documents.
+//! - `site`: pages and static files.
+//! - `images`: draws images.
+//! - `routes` lists every route, and is the only module that uses the others as it likes. `rest` and `site` use `http` for a
+//!   request, and not each other; `http` uses neither, and gets the router and the page for errors from `routes`. A test of
+//!   the program checks this (`tests/hub/layers.rs`).
+//!
 //! # A socket
 //!
 //! 1. `Acceptor::accept_all`, on its own thread, accepts and parses the head of the request
@@ -31,7 +41,7 @@
 //! not exist are not counted.
 //!
 //! A handler reads its parameters, queries `history`, shapes JSON, and answers with a tag of the bytes,
-//! so that `If-None-Match` gets 304. OpenAPI is generated from handlers; `schema::document` adds the
+//! so that `If-None-Match` gets 304. OpenAPI is generated from handlers; `rest::schema` adds the
 //! responses that apply to all. Image tags are made of the inputs, so 304 needs no rendering;
 //! `images.renders_max` bounds concurrent renders.
 //!
@@ -63,6 +73,10 @@ pub mod http;
 pub mod images;
 pub mod rest;
 pub mod revocation;
+mod routes;
+mod site;
+
+pub use self::routes::serve;
 
 use accounts::{limits, payments, products, usage};
 use base::{clock, percent, supervisor};

@@ -10,8 +10,12 @@ use hyper::{
     header::{ALLOW, HOST, HeaderValue, TRANSFER_ENCODING},
 };
 
-use super::{cors::METHODS, error::HttpError, head::LineVersion};
-use crate::rest::base::{is_host, is_scheme};
+use super::{
+    base_url::{is_host, is_scheme},
+    cors::METHODS,
+    error::HttpError,
+    head::LineVersion,
+};
 
 /// Maximum bytes of a path, and of a query. The names and values of all filters together take a few hundred.
 const PATH_BYTES_MAX: usize = 2 * 1024;

@@ -20,29 +20,27 @@ use hyper::{
 };
 use tokio::sync::OnceCell;
 
-use crate::{
-    etag,
-    rest::response::{EncodedBodies, SharedBody},
-};
+use super::body::{EncodedBodies, SharedBody};
+use crate::etag;
 
 /// The tag of every file: one version of the program has one version of each.
 const TAG: &str = concat!("\"", env!("CARGO_PKG_VERSION"), "\"");
 
 /// A response extension: the body lives as long as the program, so a response that holds it costs nothing.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Permanent;
+pub(crate) struct Permanent;
 
 /// A file and what it is.
 #[derive(Debug)]
-pub(super) struct Asset {
-    pub(super) name: &'static str,
+pub(crate) struct Asset {
+    pub(crate) name: &'static str,
     kind: &'static str,
     body: Bytes,
     encoded: EncodedBodies,
 }
 
 impl Asset {
-    pub(super) fn new(
+    pub(crate) fn new(
         name: &'static str,
         kind: &'static str,
         body: impl Into<Cow<'static, [u8]>>,
@@ -55,7 +53,7 @@ impl Asset {
     }
 
     /// The file, or 304 if the client has this version.
-    pub(super) fn answer(&self, request: &Request, cache_control: &'static str) -> Response {
+    pub(crate) fn answer(&self, request: &Request, cache_control: &'static str) -> Response {
         // During development a file changes within a version, so a debug build never answers 304.
         let is_fresh = !cfg!(debug_assertions) && etag::is_known(request.headers(), TAG);
         let mut response = if is_fresh {
@@ -80,7 +78,7 @@ const OPEN_BODIES_MAX: usize = 8;
 /// Large answers without a key that are the same for all who ask for the same: rendered once, compressed once
 /// for each coding, in the turns of the hub. The least recently used go.
 #[derive(Debug, Default)]
-pub(super) struct OpenBodies(Mutex<VecDeque<(String, Arc<OnceCell<SharedBody>>)>>);
+pub(crate) struct OpenBodies(Mutex<VecDeque<(String, Arc<OnceCell<SharedBody>>)>>);
 
 impl OpenBodies {
     /// The body with this name, made by the first who asks while the others wait.
@@ -88,7 +86,7 @@ impl OpenBodies {
     /// # Errors
     ///
     /// Those of `make`; the next one who asks makes it again.
-    pub(super) async fn get_or_make<E>(
+    pub(crate) async fn get_or_make<E>(
         &self,
         name: &str,
         make: impl Future<Output = Result<SharedBody, E>>,

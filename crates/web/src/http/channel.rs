@@ -29,7 +29,7 @@ const AT_LEAST_WAIT: Duration = Duration::from_secs(5);
 const PAUSED_MIN: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Deserialize)]
-pub(super) struct AtLeast {
+pub(crate) struct AtLeast {
     at_least: Option<i64>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct AtLeast {
     ),
     responses((status = 200, description = "The `image` frame", body = ImageFrame))
 )]
-pub(super) async fn show(
+pub(crate) async fn show(
     State(shared): State<Arc<Shared>>,
     Path(channel): Path<String>,
     Extension(caller): Extension<Caller>,
@@ -74,7 +74,7 @@ pub(super) async fn show(
 /// # Errors
 ///
 /// If there is no such channel, or the hub cannot show it now.
-pub(super) async fn image(
+pub(crate) async fn image(
     shared: &Shared,
     channel: &str,
     at_least: Seq,

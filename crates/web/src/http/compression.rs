@@ -24,10 +24,8 @@ use hyper::{
 use metrics::counter;
 use tracing::warn;
 
-use crate::{
-    etag,
-    rest::response::{CODINGS, EncodedBodies},
-};
+use super::body::{CODINGS, EncodedBodies};
+use crate::etag;
 
 /// Shorter bodies are not worth compressing: about the size of a packet.
 const BYTES_MIN: u64 = 1_200;

@@ -19,7 +19,7 @@ use hyper::{
 use crate::products::Product;
 
 /// All methods that some path has.
-pub(super) const METHODS: &str = "GET, HEAD, POST, DELETE, OPTIONS";
+pub(crate) const METHODS: &str = "GET, HEAD, POST, DELETE, OPTIONS";
 /// Allowed methods: all endpoints are read, except those that create tickets and tokens, the MCP servers, and webhooks.
 const READ: &str = "GET, HEAD, OPTIONS";
 const POSTED: &str = "POST, OPTIONS";
@@ -35,7 +35,7 @@ const EXPOSED: &str = "etag, link, ratelimit, ratelimit-policy, retry-after, www
 const AGE_MAX: &str = "86400";
 
 /// The response to a preflight, the `OPTIONS` request before the one with the key.
-pub(super) fn preflight(request: &Request) -> Option<Response> {
+pub(crate) fn preflight(request: &Request) -> Option<Response> {
     if request.method() != Method::OPTIONS {
         return None;
     }
@@ -71,13 +71,13 @@ fn allowed(path: &str) -> &'static str {
 }
 
 /// Lets any origin read the response.
-pub(super) fn allow(headers: &mut HeaderMap) {
+pub(crate) fn allow(headers: &mut HeaderMap) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
 }
 
 /// Whether a path needs no key: images, what test channels publish, API documents, coverage, and what OAuth clients call.
-pub(super) fn is_open(path: &str) -> bool {
+pub(crate) fn is_open(path: &str) -> bool {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let parts = [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default);
     matches!(

@@ -23,7 +23,7 @@ use accounts::{AccountsError, Addon, Scope};
 use base::log_rate_limit::LogRateLimit;
 
 #[derive(Debug)]
-pub(super) enum HttpError {
+pub(crate) enum HttpError {
     /// The key is missing or not valid. `register` leads to the registration page.
     Unauthorised { public_url: String },
     /// Two different keys were sent.
@@ -64,16 +64,16 @@ pub(super) enum HttpError {
 
 /// An add-on that is missing, and what a month of it costs.
 #[derive(Debug)]
-pub(super) struct MissingAddon {
-    pub(super) addon: Addon,
-    pub(super) price: Price,
+pub(crate) struct MissingAddon {
+    pub(crate) addon: Addon,
+    pub(crate) price: Price,
     /// Leads to the pricing page.
-    pub(super) public_url: String,
+    pub(crate) public_url: String,
 }
 
 /// SPEC section 7, status 401.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct AuthenticationRequired {
+pub(crate) struct AuthenticationRequired {
     error: &'static str,
     code: &'static str,
     detail: &'static str,
@@ -82,7 +82,7 @@ pub(super) struct AuthenticationRequired {
 
 /// SPEC section 7, status 402.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct AddonRequired {
+pub(crate) struct AddonRequired {
     error: &'static str,
     code: &'static str,
     detail: String,
@@ -101,7 +101,7 @@ struct ErrorEnvelope<'a> {
 
 impl HttpError {
     /// The label of the metric that counts refusals.
-    pub(super) fn reason(&self) -> &'static str {
+    pub(crate) fn reason(&self) -> &'static str {
         match self {
             Self::Unauthorised { .. } | Self::DifferentTokens { .. } | Self::TokenInUrl { .. } => {
                 "authentication_required"
@@ -127,7 +127,7 @@ impl HttpError {
 
 /// Says that the accounts could not be read or changed. A database that is away fails every request, so that is said once in a
 /// while.
-pub(super) fn log_failure(error: &AccountsError) {
+pub(crate) fn log_failure(error: &AccountsError) {
     static AWAY: LogRateLimit = LogRateLimit::new();
     let left_out = if error.is_away() { AWAY.admit() } else { Some(0) };
     if let Some(left_out) = left_out {
@@ -241,7 +241,7 @@ fn addon_required(MissingAddon { addon, price, public_url }: &MissingAddon) -> R
 }
 
 /// `Retry-After` when a dependency does not answer.
-pub(super) const RETRY_AFTER_S: &str = "5";
+pub(crate) const RETRY_AFTER_S: &str = "5";
 
 fn try_later(detail: &str) -> Response {
     let mut response = uniform(StatusCode::SERVICE_UNAVAILABLE, detail);
@@ -282,13 +282,13 @@ fn too_many(code: &'static str, detail: &str, retry_after_s: u64) -> Response {
 }
 
 /// A response in the shape of all other errors.
-pub(super) fn uniform(status: StatusCode, detail: &str) -> Response {
+pub(crate) fn uniform(status: StatusCode, detail: &str) -> Response {
     let body = ErrorEnvelope { error: true, status: status.as_u16(), code: None, detail };
     (status, Json(body)).into_response()
 }
 
 /// RFC 9110, 9.1: a method that nothing here knows is another error than one that a path does not have.
-pub(super) async fn method_not_allowed(method: Method) -> HttpError {
+pub(crate) async fn method_not_allowed(method: Method) -> HttpError {
     let standard = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"];
     match standard.contains(&method.as_str()) {
         true => HttpError::MethodNotAllowed,

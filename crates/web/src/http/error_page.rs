@@ -6,7 +6,8 @@ use hyper::{
     header::{ACCEPT, ALLOW, CONTENT_TYPE, RETRY_AFTER, VARY},
 };
 
-use super::site::SiteError;
+/// Renders the page for an error with this status.
+pub(crate) type ErrorPage = fn(StatusCode) -> Response;
 
 /// First path segments for programs, including scripts in browsers.
 const FOR_PROGRAMS: [&str; 16] = [
@@ -44,7 +45,7 @@ fn takes_html(headers: &HeaderMap) -> bool {
 }
 
 /// Replaces a JSON error with a page; leaves everything else unchanged.
-pub(super) fn in_place_of(response: Response) -> Response {
+pub(super) fn in_place_of(response: Response, render: ErrorPage) -> Response {
     let status = response.status();
     let is_error = status.is_client_error() || status.is_server_error();
     let kind = response.headers().get(CONTENT_TYPE);
@@ -52,7 +53,7 @@ pub(super) fn in_place_of(response: Response) -> Response {
     if !is_error || !is_json || status == StatusCode::UPGRADE_REQUIRED {
         return response;
     }
-    let mut page = SiteError::of_status(status).page();
+    let mut page = render(status);
     for name in [ALLOW, RETRY_AFTER, VARY] {
         for value in response.headers().get_all(&name) {
             page.headers_mut().append(&name, value.clone());

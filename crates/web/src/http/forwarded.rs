@@ -7,8 +7,10 @@ use hyper::{
     header::{HeaderName, HeaderValue},
 };
 
-use super::Proxies;
-use crate::rest::base::{FORWARDED_HOST, FORWARDED_PROTO, is_host, is_scheme};
+use super::{
+    Proxies,
+    base_url::{FORWARDED_HOST, FORWARDED_PROTO, is_host, is_scheme},
+};
 
 /// Keeps only the last value of each header, and only if a trusted proxy sent it. Any other client could use
 /// them to send readers elsewhere, so later steps never see its values.
@@ -35,7 +37,7 @@ mod tests {
     use ::base::config::Network;
 
     use super::*;
-    use crate::rest::base;
+    use crate::http::base_url::base_url;
 
     fn check(header: Option<&str>, connection: &str, host: &str, expected: &str) {
         let header = header.map(|name| name.parse().unwrap());
@@ -45,7 +47,7 @@ mod tests {
         headers.insert(FORWARDED_HOST, host.parse().unwrap());
         headers.insert(FORWARDED_PROTO, "https".parse().unwrap());
         settle(&proxies, connection.parse().unwrap(), &mut headers);
-        assert_eq!(base::base_url(&headers, "http://own", false), expected, "{connection} {host}");
+        assert_eq!(base_url(&headers, "http://own", false), expected, "{connection} {host}");
     }
 
     #[test]

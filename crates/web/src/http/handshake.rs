@@ -25,7 +25,7 @@ use super::{
 
 /// Why a request is not a valid upgrade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HandshakeError {
+pub(crate) enum HandshakeError {
     /// 405: neither `GET` nor `HEAD`.
     Method,
     /// 426: it does not ask for a WebSocket.

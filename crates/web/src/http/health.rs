@@ -23,13 +23,13 @@ struct Status {
 }
 
 /// The process runs.
-pub(super) async fn healthz() -> impl IntoResponse {
+pub(crate) async fn healthz() -> impl IntoResponse {
     Json(Status { status: "ok" })
 }
 
 /// The sockets are open, every part runs, the log takes records, a node of a cluster hears of new ones, and the hub is
 /// not stopping.
-pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
+pub(crate) async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
     let is_stopping = !shared.ready.load(Ordering::Relaxed);
     let Some(problem) = problem(&shared.parts.log_state, &shared.parts.health, is_stopping) else {
         return Json(Status { status: "ready" }).into_response();
@@ -58,7 +58,7 @@ fn problem(log: &LogState, health: &NodeHealth, is_stopping: bool) -> Option<Str
 }
 
 /// Prometheus text. It counts; it names no account and no key.
-pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
+pub(crate) async fn metrics(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
     let text = HeaderValue::from_static("text/plain; version=0.0.4");
     ([(CONTENT_TYPE, text)], all_metrics(&shared.parts))
 }

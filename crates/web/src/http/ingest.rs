@@ -73,7 +73,7 @@ struct PushResponse {
 }
 
 /// `POST /ingest/v1/{source}`: lines, each a message.
-pub(super) async fn post(
+pub(crate) async fn post(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
     Extension(peer): Extension<Peer>,
@@ -228,7 +228,7 @@ fn decompressed(body: &Bytes, bytes_max: usize) -> Result<Option<Bytes>, HttpErr
 }
 
 /// `/ingest/v1/{source}` as a socket: each message is one or more lines, and is answered.
-pub(super) async fn socket(
+pub(crate) async fn socket(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
     Extension(peer): Extension<Peer>,

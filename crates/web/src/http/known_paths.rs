@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 /// A tree of path segments; a segment in braces matches any one.
 #[derive(Debug, Default)]
-pub(super) struct KnownPaths {
+pub(crate) struct KnownPaths {
     root: Node,
 }
 
@@ -20,7 +20,7 @@ struct Node {
 impl KnownPaths {
     /// Builds the tree from route patterns such as `/api/v2/events/{id}/`; `/stream/v1/channels/{*channel}`
     /// matches the rest.
-    pub(super) fn new<'a>(routes: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(crate) fn new<'a>(routes: impl IntoIterator<Item = &'a str>) -> Self {
         let mut paths = Self::default();
         for route in routes {
             let mut node = &mut paths.root;
@@ -39,7 +39,7 @@ impl KnownPaths {
     }
 
     /// Whether the path exists, with or without a trailing slash.
-    pub(super) fn contains(&self, path: &str) -> bool {
+    pub(crate) fn contains(&self, path: &str) -> bool {
         self.root.contains(segments(path))
     }
 }

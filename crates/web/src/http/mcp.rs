@@ -19,13 +19,14 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{Shared, docs};
+use super::Shared;
 
-/// The routes of the servers, which ask the hub's other routes. `stop` ends calls that wait, and streams.
-pub(super) fn routes(
+/// The routes of the servers, which ask the hub's other routes. `docs` are pages that they offer as resources; `stop` ends calls that wait, and streams.
+pub(crate) fn routes(
     shared: &Shared,
     rest: Router,
     openapi: &Value,
+    docs: Vec<DocsPage>,
     stop: CancellationToken,
 ) -> Router {
     let parts = &shared.parts;
@@ -40,17 +41,10 @@ pub(super) fn routes(
         meter: parts.meter.clone(),
         public_url: parts.public_url.as_str().into(),
         stale_after_ms: parts.stale_after_ms,
-        docs: docs::CONTENTS.iter().map(docs_page).collect(),
+        docs,
         stop,
     };
     mcp::routes(parts, openapi)
-}
-
-/// `/docs/rest/` is `rest`, `/mcp-info/` is `mcp-info`, and `/docs/` itself is `overview`.
-fn docs_page(entry: &docs::Entry) -> DocsPage {
-    let path = entry.path.trim_matches('/');
-    let name = if path == "docs" { "overview" } else { path.trim_start_matches("docs/") };
-    DocsPage { name: name.to_owned(), title: entry.title.to_owned(), path: entry.markdown() }
 }
 
 /// What is read of a refused request: its bytes, and how long they may take.

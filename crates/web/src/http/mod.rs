@@ -1,60 +1,51 @@
-//! One listener for pages, REST and the upgrade to sockets.
+//! Connections and everything around a request: one listener for pages, REST and the upgrade to sockets.
 //!
-//! `acceptor` accepts connections; the router lists every route. Nothing here knows the hub's internals:
-//! answers come from the writer's images, and sockets go to the fan-out.
+//! `acceptor` accepts connections, and `service` applies the steps around the router, which the crate's `routes` makes. The
+//! endpoints here are those of the stream, of pushes and of protocols: OAuth, payments, MCP. Nothing here knows the hub's
+//! internals: answers come from the writer's images, and sockets go to the fan-out.
+//!
+//! `rest` and `site` use what is here; nothing here uses them.
 
 mod acceptor;
-mod account;
 mod activity;
 mod address;
-mod admin;
-mod asset;
+pub(crate) mod asset;
 mod authorize;
+pub(crate) mod base_url;
+mod body;
 mod body_deadline;
-mod channel;
-mod client;
+pub(crate) mod channel;
 pub(crate) mod close;
 mod compression;
 mod connections;
-mod cors;
+pub(crate) mod cors;
 mod credential;
-#[cfg(feature = "webhooks")]
-mod customer_webhooks;
-mod discovery;
-mod docs;
-mod error;
+pub(crate) mod csrf;
+pub(crate) mod error;
 mod error_page;
+pub(crate) mod form;
 mod forwarded;
 mod handshake;
 mod head;
-mod health;
+pub(crate) mod health;
 mod holders;
-mod images;
-mod ingest;
-mod known_paths;
-mod mcp;
-mod mcp_servers;
-mod oauth;
-mod pages;
+pub(crate) mod ingest;
+pub(crate) mod known_paths;
+pub(crate) mod mcp;
+pub(crate) mod oauth;
 mod peer;
-mod pricing;
 mod push_limits;
 mod registry;
-mod replays;
+pub(crate) mod replays;
 mod request_context;
-mod schema;
 mod service;
-mod site;
-mod sse;
-mod test_channels;
-mod ticket;
+pub(crate) mod sse;
+pub(crate) mod ticket;
 pub mod tls;
-mod trade;
 mod transport;
-mod truth;
 mod uri;
-mod webhooks;
-mod ws;
+pub(crate) mod webhooks;
+pub(crate) mod ws;
 
 use std::{
     io, net,
@@ -65,10 +56,7 @@ use std::{
     },
 };
 
-use axum::{
-    Router,
-    routing::{any, get, post},
-};
+use axum::Router;
 use fanout::{Fanout, socket::SocketOptions};
 use hyper::HeaderMap;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -76,19 +64,18 @@ use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    acceptor::Acceptor, admin::FigureHistory, asset::OpenBodies, connections::Connections,
-    known_paths::KnownPaths, push_limits::PushLimits, service::HttpService, site::FormKey,
+    acceptor::Acceptor, asset::OpenBodies, connections::Connections, csrf::FormKey,
+    error_page::ErrorPage, known_paths::KnownPaths, push_limits::PushLimits, service::HttpService,
     ticket::Tickets,
 };
 pub use self::{
+    body::SharedBody,
     connections::ConnectionLimits,
-    docs::Numbers,
     peer::{Peer, Proxies},
     registry::{Registry, SocketPermit},
 };
 use crate::{
-    clock,
-    config::ServerConfig,
+    config::{FanoutConfig, ServerConfig},
     entitlement::Entitlement,
     images::Images,
     limits::Limits,
@@ -98,14 +85,17 @@ use crate::{
     predict::Predictor,
     products::Prices,
     push::PushSources,
-    rest::{self, RestParts},
     usage::Meter,
 };
 use ::mcp::McpConfig;
 use accounts::{Accounts, OAuth, clients::ClientDocuments};
 use cluster::{NodeHealth, ViewCluster};
 use history::{query::History, signal_board::SignalBoard};
-use hub::{config::IngestConfig, sources::PlaybackControl, test_channels::TestTruth};
+use hub::{
+    config::{HubConfig, IngestConfig},
+    sources::PlaybackControl,
+    test_channels::TestTruth,
+};
 use log::film::Films;
 
 /// What requests are answered from.
@@ -170,8 +160,9 @@ pub struct ServerParts {
     pub quarantine: PathBuf,
     /// Settings for pushed messages.
     pub ingest: IngestConfig,
-    /// The values of settings that the documentation shows.
-    pub numbers: Numbers,
+    /// Settings that the documentation shows.
+    pub fanout_settings: FanoutConfig,
+    pub hub_settings: HubConfig,
     /// Images of teams, people and competitions.
     pub images: Images,
     /// Settings for the MCP servers.
@@ -182,21 +173,19 @@ pub struct ServerParts {
 
 /// Shared by all requests.
 #[derive(Debug)]
-struct Shared {
-    parts: ServerParts,
+pub(crate) struct Shared {
+    pub(crate) parts: ServerParts,
     connections: Connections,
     /// The paths below the products.
     paths: KnownPaths,
     /// The API documents; and the outputs of the test channels, which addresses that clients make up do not displace.
-    documents: OpenBodies,
-    test_outputs: OpenBodies,
-    tickets: Tickets,
+    pub(crate) documents: OpenBodies,
+    pub(crate) test_outputs: OpenBodies,
+    pub(crate) tickets: Tickets,
     /// What the event streams of an account may hold.
     frame_rooms: sse::FrameRooms,
     /// Signs the tokens of forms.
-    forms: FormKey,
-    /// State between two readings of the operator's figures.
-    figure_history: FigureHistory,
+    pub(crate) forms: FormKey,
     ready: AtomicBool,
     /// The sources that push.
     pushing: PushSources,
@@ -206,124 +195,63 @@ struct Shared {
 }
 
 impl Shared {
+    /// `paths` are those below the products; `stop` turns true when the hub is to stop.
+    pub(crate) fn new(parts: ServerParts, paths: KnownPaths, stop: watch::Receiver<bool>) -> Self {
+        Self {
+            connections: Connections::new(parts.connections),
+            paths,
+            documents: OpenBodies::default(),
+            test_outputs: OpenBodies::default(),
+            tickets: Tickets::new(&parts.accounts, parts.hub_handle.has_peers()),
+            frame_rooms: sse::FrameRooms::default(),
+            forms: FormKey::new(parts.accounts.derived_secret("forms")),
+            ready: AtomicBool::new(true),
+            pushing: PushSources::new(
+                parts.ingest.clone(),
+                parts.hub_handle.clone(),
+                parts.fanout.clone(),
+            ),
+            push_limits: PushLimits::new(
+                parts.ingest.sockets_max,
+                parts.ingest.sockets_max_per_source,
+            ),
+            stop,
+            parts,
+        }
+    }
+
     /// The address of the hub as the client of a request with these headers knows it, without a trailing
     /// slash. It is also the issuer of OAuth.
-    fn base_url(&self, headers: &HeaderMap) -> String {
+    pub(crate) fn base_url(&self, headers: &HeaderMap) -> String {
         let ServerParts { public_url, server, .. } = &self.parts;
-        rest::base::base_url(headers, public_url, !server.public_url.is_empty())
+        base_url::base_url(headers, public_url, !server.public_url.is_empty())
     }
 
     /// Whether browsers reach the hub over TLS, its own or a proxy's.
-    fn is_https(&self) -> bool {
+    pub(crate) fn is_https(&self) -> bool {
         self.parts.public_url.starts_with("https://")
     }
 }
 
-/// Serves until `stop` turns true, then stops accepting. Returns the requests that are still being answered,
-/// to be awaited.
+/// Serves with this router until `stop` turns true, then stops accepting. Returns the requests that are still being
+/// answered, to be awaited. `streams` ends what does not end by itself; `error_page` renders errors for browsers.
 ///
 /// # Errors
 ///
 /// If the listener cannot be registered with the poll.
-pub async fn serve(
+pub(crate) async fn serve(
     listener: net::TcpListener,
-    parts: ServerParts,
-    stop: watch::Receiver<bool>,
+    shared: Arc<Shared>,
+    router: Router,
+    error_page: ErrorPage,
+    streams: CancellationToken,
 ) -> io::Result<JoinSet<()>> {
-    let openapi = schema::openapi();
-    let shared = Arc::new(Shared {
-        connections: Connections::new(parts.connections),
-        paths: schema::known_paths(&openapi),
-        documents: OpenBodies::default(),
-        test_outputs: OpenBodies::default(),
-        tickets: Tickets::new(&parts.accounts, parts.hub_handle.has_peers()),
-        frame_rooms: sse::FrameRooms::default(),
-        forms: FormKey::new(parts.accounts.derived_secret("forms")),
-        figure_history: FigureHistory::new(clock::wall()),
-        ready: AtomicBool::new(true),
-        pushing: PushSources::new(
-            parts.ingest.clone(),
-            parts.hub_handle.clone(),
-            parts.fanout.clone(),
-        ),
-        push_limits: PushLimits::new(parts.ingest.sockets_max, parts.ingest.sockets_max_per_source),
-        stop: stop.clone(),
-        parts,
-    });
-    let streams = CancellationToken::new();
-    let router = router(Arc::clone(&shared));
-    let router = router.clone().merge(mcp::routes(&shared, router, &openapi, streams.clone()));
-    // Some MB, which nothing reads while the hub serves.
-    drop(openapi);
-    let service = HttpService::new(Arc::clone(&shared), router);
+    let service = HttpService::new(Arc::clone(&shared), router, error_page);
+    let stop = shared.stop.clone();
     let acceptor = Arc::new(Acceptor { shared: Arc::clone(&shared), service, stop });
     let answering = acceptor.serve(listener).await;
     // Those of MCP clients do not end by themselves.
     streams.cancel();
     shared.ready.store(false, Ordering::Relaxed);
     answering
-}
-
-fn router(shared: Arc<Shared>) -> Router {
-    let router = Router::new();
-    #[cfg(feature = "webhooks")]
-    let router = router.merge(customer_webhooks::routes());
-    router
-        .route("/", get(pages::home))
-        .route("/watch/", get(pages::watch))
-        .route("/watch/ticket/", post(pages::ticket))
-        .route("/board/", get(pages::live_board))
-        .route("/match/{sport}/{id}/", get(pages::match_page))
-        .route("/watch/boards/{sport}/", get(pages::board))
-        .route("/trade/", get(trade::show))
-        .route("/trade/{sport}/{id}/", get(trade::show_match))
-        .route("/truth/", get(truth::show))
-        .route("/truth/feed/", post(truth::interrupt))
-        .route("/static/{file}", get(pages::file))
-        .route("/test/", get(test_channels::rounds))
-        .route("/test/{epoch}/", get(test_channels::output))
-        .route("/client/v1/", get(client::index))
-        .route("/client/v1/matchwire.js", get(client::file))
-        .route("/favicon.ico", get(pages::favicon))
-        .route("/robots.txt", get(pages::robots))
-        .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
-        .route("/metrics", get(health::metrics))
-        .route("/stream/v1", any(ws::socket))
-        .route("/stream/v1/", any(ws::socket))
-        .route("/live/football", any(ws::socket))
-        .route("/live/football/", any(ws::socket))
-        .route("/ws/live", any(ws::socket))
-        .route("/ws/live/", any(ws::socket))
-        .route("/stream/v1/channels/{*channel}", get(channel::show))
-        .route("/stream/v1/replays/", get(replays::list))
-        .route("/stream/v1/sse/", get(sse::events))
-        .route("/api/v2/account/", get(account::show))
-        .route("/api/v2/stream/ticket/", post(ticket::sell))
-        .route("/ingest/v1/{source}", post(ingest::post).get(ingest::socket))
-        .route("/ingest/v1/{source}/", post(ingest::post).get(ingest::socket))
-        .route("/img/{*path}", get(images::show))
-        .route("/pricing/", get(pricing::show))
-        .merge(docs::routes())
-        .merge(discovery::routes())
-        .merge(schema::routes())
-        .merge(admin::routes())
-        .route("/webhooks/stripe/", post(webhooks::stripe))
-        .route("/webhooks/paypal/", post(webhooks::paypal))
-        .merge(oauth::routes())
-        .merge(site::routes())
-        .merge(rest::routes(
-            RestParts {
-                history: shared.parts.history.clone(),
-                signals: shared.parts.signals.clone(),
-                predictor: shared.parts.predictor.clone(),
-                public_url: shared.parts.public_url.as_str().into(),
-                configured_url: !shared.parts.server.public_url.is_empty(),
-                prices: shared.parts.prices.clone(),
-            }
-            .into(),
-        ))
-        .fallback(ws::unknown)
-        .method_not_allowed_fallback(error::method_not_allowed)
-        .with_state(shared)
 }

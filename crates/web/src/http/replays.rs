@@ -23,7 +23,7 @@ const LIMIT: usize = 100;
 const LIMIT_MAX: usize = 1000;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct ReplayFilter {
+pub(crate) struct ReplayFilter {
     sport: Option<String>,
     from: Option<Micros>,
     to: Option<Micros>,
@@ -33,7 +33,7 @@ pub(super) struct ReplayFilter {
 
 /// Matches that can be replayed.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Replays {
+pub(crate) struct Replays {
     /// How many there are, in this response and in others.
     count: usize,
     /// The latest first.
@@ -84,7 +84,7 @@ struct ReplaySpan {
     ),
     responses((status = 200, description = "The matches, the latest first", body = Replays))
 )]
-pub(super) async fn list(
+pub(crate) async fn list(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
     request: Request,

@@ -29,7 +29,8 @@ use super::{
     cors,
     credential::QueryCredentials,
     error::HttpError,
-    error_page, holders,
+    error_page::{self, ErrorPage},
+    holders,
     request_context::{self, RequestTarget},
 };
 use crate::{limits::RetryAfter, products::Product};
@@ -39,14 +40,15 @@ use crate::{limits::RetryAfter, products::Product};
 pub(super) struct HttpService {
     shared: Arc<Shared>,
     router: TowerToHyperService<Router>,
+    error_page: ErrorPage,
     /// The value of `Strict-Transport-Security`, if it is sent.
     hsts: Option<HeaderValue>,
 }
 
 impl HttpService {
-    pub(super) fn new(shared: Arc<Shared>, router: Router) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, router: Router, error_page: ErrorPage) -> Self {
         let hsts = hsts(&shared.parts);
-        Self { shared, router: TowerToHyperService::new(router), hsts }
+        Self { shared, router: TowerToHyperService::new(router), error_page, hsts }
     }
 
     /// Answers a request that arrived over a connection from this address.
@@ -74,7 +76,10 @@ impl HttpService {
                 RequestTarget::Other => {
                     let is_page = error_page::is_wanted(&request);
                     let response = work.run(payer, Pool::Rest, self.route(request)).await;
-                    if is_page { error_page::in_place_of(response) } else { response }
+                    match is_page {
+                        true => error_page::in_place_of(response, self.error_page),
+                        false => response,
+                    }
                 }
             }
         };

@@ -101,7 +101,7 @@ const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering")
         (status = 429, description = "The account has as many sockets open as it may"),
     )
 )]
-pub(super) async fn events(
+pub(crate) async fn events(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
     Extension(peer): Extension<Peer>,

@@ -31,19 +31,19 @@ const OPEN_MAX: usize = 100_000;
 type Hash = [u8; 32];
 
 #[derive(Debug)]
-pub(super) enum Tickets {
+pub(crate) enum Tickets {
     OfThisHub(OpenTickets),
     OfAllNodes(Accounts),
 }
 
 /// The tickets of a hub that runs alone. `now` is the monotonic clock.
 #[derive(Debug, Default)]
-pub(super) struct OpenTickets {
+pub(crate) struct OpenTickets {
     open: DashMap<Hash, (Caller, Micros)>,
 }
 
 impl Tickets {
-    pub(super) fn new(accounts: &Accounts, is_in_cluster: bool) -> Self {
+    pub(crate) fn new(accounts: &Accounts, is_in_cluster: bool) -> Self {
         if is_in_cluster {
             Self::OfAllNodes(accounts.clone())
         } else {
@@ -56,7 +56,7 @@ impl Tickets {
     /// # Errors
     ///
     /// If the account store fails.
-    pub(super) async fn sell(&self, caller: Caller) -> Result<Option<String>, AccountsError> {
+    pub(crate) async fn sell(&self, caller: Caller) -> Result<Option<String>, AccountsError> {
         let mut random = [0; 20];
         if getrandom::fill(&mut random).is_err() {
             return Ok(None);
@@ -78,7 +78,7 @@ impl Tickets {
     /// # Errors
     ///
     /// If the account store fails.
-    pub(super) async fn redeem(
+    pub(crate) async fn redeem(
         &self,
         ticket: &str,
         accounts: &Accounts,
@@ -142,7 +142,7 @@ struct Ticket {
         (status = 503, description = "Too many unused tickets"),
     )
 )]
-pub(super) async fn sell(
+pub(crate) async fn sell(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, HttpError> {

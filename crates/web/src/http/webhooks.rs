@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// `POST /webhooks/stripe/`.
-pub(super) async fn stripe(
+pub(crate) async fn stripe(
     State(shared): State<Arc<Shared>>,
     Extension(peer): Extension<Peer>,
     request: Request,
@@ -27,7 +27,7 @@ pub(super) async fn stripe(
 }
 
 /// `POST /webhooks/paypal/`.
-pub(super) async fn paypal(
+pub(crate) async fn paypal(
     State(shared): State<Arc<Shared>>,
     Extension(peer): Extension<Peer>,
     request: Request,

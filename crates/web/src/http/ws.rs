@@ -79,7 +79,7 @@ fn dialect_near(path: &str) -> Dialect {
 }
 
 /// The sockets, for upgrades that the acceptor leaves to the router.
-pub(super) async fn socket(
+pub(crate) async fn socket(
     State(shared): State<Arc<Shared>>,
     Extension(peer): Extension<Peer>,
     request: Request,
@@ -98,7 +98,7 @@ pub(super) async fn socket(
 
 /// Everything else. An upgrade is accepted and refused in its own dialect, since a browser cannot read the
 /// status of a refused upgrade.
-pub(super) async fn unknown(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+pub(crate) async fn unknown(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let Ok(upgrade_request) = UpgradeRequest::of_request(&request) else {
         return HttpError::NotFound.into_response();
     };

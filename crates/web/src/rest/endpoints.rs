@@ -27,7 +27,7 @@ use super::{Api, ApiRequest, ApiResult, Spec};
 /// - `answers` is the type of the body, and what else `utoipa` takes there, such as `headers(..)`.
 /// - `or(status = 404, description = "..")` declares one more response.
 ///
-/// `http::schema` adds what applies to every endpoint: the id in the path, `limit` and `offset` of a `Page`,
+/// `rest::schema` adds what applies to every endpoint: the id in the path, `limit` and `offset` of a `Page`,
 /// the tag, who may call it, and the responses of the steps before the handler.
 macro_rules! endpoints {
     ($(

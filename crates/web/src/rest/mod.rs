@@ -2,15 +2,19 @@
 //!
 //! Every request here has passed `http::authorize`. A handler reads its parameters, asks the query layer
 //! ([`History`]) and converts the answer to public shapes, whose source is noted next to them. Nothing here
-//! changes anything or reads the archive directly.
+//! changes data or reads the archive directly.
+//!
+//! `account`, `webhooks`, `images`, `test_channels` and `schema`, the documents of it all, answer from the state of `http`;
+//! the crate's `routes` lists their paths. Nothing here uses `site`.
 
 #[macro_use]
 mod endpoints;
 
-pub mod base;
+pub(crate) mod account;
 mod cursor;
 pub mod error;
 pub mod football;
+pub(crate) mod images;
 mod index;
 pub(crate) mod match_filter;
 pub mod number;
@@ -20,10 +24,14 @@ pub mod params;
 pub mod predictions;
 pub mod request;
 pub mod response;
+pub(crate) mod schema;
 pub mod signals;
 pub mod sports;
+pub(crate) mod test_channels;
 pub mod v1;
 mod view;
+#[cfg(feature = "webhooks")]
+pub(crate) mod webhooks;
 mod zone;
 
 pub use ::base::time_format as time;

@@ -4,7 +4,8 @@ use hyper::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Api, Params, base};
+use super::{Api, Params};
+use crate::http::base_url::base_url;
 use history::query::Window;
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -67,6 +68,6 @@ impl PageUrl<'_> {
 
     /// Where the client reaches the hub, without a trailing slash.
     pub(super) fn base(&self) -> String {
-        base::base_url(self.headers, &self.api.public_url, self.api.configured_url)
+        base_url(self.headers, &self.api.public_url, self.api.configured_url)
     }
 }

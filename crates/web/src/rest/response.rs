@@ -1,22 +1,18 @@
 //! JSON responses with the headers that let clients cache them.
 
-use std::{hash::Hasher, sync::Arc};
-
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use hyper::{
     HeaderMap, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue},
 };
-use rustc_hash::FxHasher;
 use serde::Serialize;
-use tokio::sync::OnceCell;
 
 use super::ApiError;
-use crate::etag::is_known;
-
-/// The number of content codings; only `http` knows which they are.
-pub(crate) const CODINGS: usize = 3;
+use crate::{
+    etag::{self, is_known},
+    http::SharedBody,
+};
 
 /// Whether the response came from the cache: `HIT`, or `MISS` if it was rendered for this request.
 pub const CACHE_STATUS: HeaderName = HeaderName::from_static("x-cache-status");
@@ -29,46 +25,7 @@ const FIELDS: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheControl(&'static str);
 
-/// A body and its tag, rendered once and shared.
-#[derive(Debug, Clone)]
-pub struct SharedBody {
-    body: Bytes,
-    etag: HeaderValue,
-    encoded: EncodedBodies,
-}
-
-/// A shared body in each content coding, encoded on first use; clones share it. It travels with the response
-/// as an extension.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct EncodedBodies(Arc<[OnceCell<Option<Bytes>>; CODINGS]>);
-
-impl EncodedBodies {
-    /// The body in this coding, made by the first caller while the others wait; `None` if it is not sent in
-    /// this coding.
-    pub(crate) async fn get_or_make(
-        &self,
-        coding: usize,
-        make: impl Future<Output = Option<Bytes>> + Send,
-    ) -> Option<Bytes> {
-        let Some(slot) = self.0.get(coding) else { return make.await };
-        slot.get_or_init(|| make).await.clone()
-    }
-}
-
 impl SharedBody {
-    /// From a body that is already JSON.
-    #[must_use]
-    pub fn new(body: Bytes) -> Self {
-        let etag = etag(&body);
-        Self { body, etag, encoded: EncodedBodies::default() }
-    }
-
-    /// Bytes of the body without a content coding.
-    #[must_use]
-    pub(super) fn bytes(&self) -> usize {
-        self.body.len()
-    }
-
     /// Serializes a value.
     ///
     /// # Errors
@@ -87,15 +44,6 @@ pub(super) fn json(value: &impl Serialize) -> Result<Bytes, ApiError> {
     Ok(body.into())
 }
 
-/// Weak, since it is the same for every content coding.
-fn etag(body: &[u8]) -> HeaderValue {
-    let mut hasher = FxHasher::default();
-    hasher.write(body);
-    let etag = format!("W/\"{:x}-{:016x}\"", body.len(), hasher.finish());
-    // Always a valid header value: digits and punctuation.
-    HeaderValue::try_from(etag).unwrap_or(HeaderValue::from_static("W/\"\""))
-}
-
 impl CacheControl {
     /// Lists of matches, leagues, teams.
     pub const LIST: Self = Self("private, max-age=5");
@@ -109,7 +57,7 @@ impl CacheControl {
     /// Responds with a body, or with 304 if the client has it already.
     #[must_use]
     pub fn answer_bytes(self, headers: &HeaderMap, body: Bytes) -> Response {
-        let etag = etag(&body);
+        let etag = etag::of_body(&body);
         let mut response = self.respond(headers, body, etag);
         response.headers_mut().insert(CACHE_STATUS, HeaderValue::from_static("MISS"));
         response
@@ -118,7 +66,7 @@ impl CacheControl {
     /// The same for a shared body.
     #[must_use]
     pub fn answer_shared(self, headers: &HeaderMap, shared_body: &SharedBody) -> Response {
-        let SharedBody { body, etag, encoded } = shared_body.clone();
+        let (body, etag, encoded) = shared_body.clone().into_parts();
         let mut response = self.respond(headers, body, etag);
         response.extensions_mut().insert(encoded);
         response

@@ -20,14 +20,12 @@ use axum::{
     routing::{get, post},
 };
 
-pub(super) use self::{
-    request::{AuthorizationError, AuthorizationRequest, UnverifiedRequest},
-    resource::McpResource,
-};
-use super::{Shared, site::FORM_BYTES_MAX};
+pub(crate) use self::request::{AuthorizationError, AuthorizationRequest, UnverifiedRequest};
+pub(super) use self::resource::McpResource;
+use super::{Shared, form::FORM_BYTES_MAX};
 
 /// The routes for programs, with a slash at the end: see `request_context`.
-pub(super) fn routes() -> Router<Arc<Shared>> {
+pub(crate) fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route("/.well-known/oauth-protected-resource/", get(metadata::protected_resource))
         .route("/.well-known/oauth-protected-resource/{*path}", get(metadata::protected_resource))

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::McpResource;
-use crate::{http::site::Fields, products::Product};
+use crate::{http::form::Fields, products::Product};
 use accounts::{
     CodeChallenge, Scope, Scopes,
     clients::{Client, RedirectUri},
@@ -15,24 +15,24 @@ const STATE_BYTES_MAX: usize = 2048;
 
 /// A valid request, which the customer may allow or deny.
 #[derive(Debug)]
-pub(in crate::http) struct AuthorizationRequest {
-    pub(in crate::http) redirect: ClientRedirect,
-    pub(in crate::http) challenge: CodeChallenge,
-    pub(in crate::http) audience: Product,
-    pub(in crate::http) scopes: Scopes,
+pub(crate) struct AuthorizationRequest {
+    pub(crate) redirect: ClientRedirect,
+    pub(crate) challenge: CodeChallenge,
+    pub(crate) audience: Product,
+    pub(crate) scopes: Scopes,
 }
 
 /// Where the client gets its answer.
 #[derive(Debug, Clone)]
-pub(in crate::http) struct ClientRedirect {
-    pub(in crate::http) uri: RedirectUri,
+pub(crate) struct ClientRedirect {
+    pub(crate) uri: RedirectUri,
     state: Option<String>,
     issuer: String,
 }
 
 /// An error that is reported to the client (RFC 6749 section 4.1.2.1, RFC 8707 section 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::http) enum AuthorizationError {
+pub(crate) enum AuthorizationError {
     InvalidRequest(&'static str),
     UnsupportedResponseType,
     InvalidScope,
@@ -42,16 +42,16 @@ pub(in crate::http) enum AuthorizationError {
 
 /// A request that cannot be answered by a redirect: why, for the customer.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::http) struct UnverifiedRequest(pub(in crate::http) &'static str);
+pub(crate) struct UnverifiedRequest(pub(crate) &'static str);
 
 impl ClientRedirect {
     /// The URL that takes a code to the client.
-    pub(in crate::http) fn with_code(&self, code: &str) -> String {
+    pub(crate) fn with_code(&self, code: &str) -> String {
         self.with(&[("code", code)])
     }
 
     /// The URL that takes an error to the client.
-    pub(in crate::http) fn with_error(&self, error: AuthorizationError) -> String {
+    pub(crate) fn with_error(&self, error: AuthorizationError) -> String {
         self.with(&[("error", error.code()), ("error_description", error.description())])
     }
 
@@ -65,7 +65,7 @@ impl ClientRedirect {
 
 impl AuthorizationRequest {
     /// Checks the parameters of a request by this client. The outer error must not be redirected.
-    pub(in crate::http) fn parse(
+    pub(crate) fn parse(
         client: &Arc<Client>,
         fields: &Fields,
         issuer: &str,
@@ -137,7 +137,7 @@ impl AuthorizationError {
     }
 
     /// The error in words.
-    pub(in crate::http) fn description(self) -> &'static str {
+    pub(crate) fn description(self) -> &'static str {
         match self {
             Self::InvalidRequest(why) => why,
             Self::UnsupportedResponseType => "response_type must be code",

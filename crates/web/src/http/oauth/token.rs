@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::request;
 use crate::{
     clock,
-    http::{Peer, Shared, error::HttpError, site::Fields},
+    http::{Peer, Shared, error::HttpError, form::Fields},
     limits::RetryAfter,
 };
 use accounts::{AccountsError, CodeRedemption, IssuedTokens, RefreshRequest, Scopes, TokenRefusal};

@@ -16,10 +16,8 @@ use super::{
     matches::Matches,
     request,
 };
-use crate::rest::{
-    Api, ApiError, ApiRequest, ApiResult, CacheControl, Param, Spec, match_filter,
-    response::SharedBody,
-};
+use crate::http::SharedBody;
+use crate::rest::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Param, Spec, match_filter};
 use history::query::{MatchQuery, Window};
 use record::{MatchRecord, MatchSummary, Status};
 

@@ -15,9 +15,9 @@ use base::work::{self, Pool};
 use hyper::{HeaderMap, header::HeaderValue};
 use tokio::time::Instant;
 
-use crate::rest::{
-    ApiError, CacheControl,
-    response::{CACHE_STATUS, SharedBody},
+use crate::{
+    http::SharedBody,
+    rest::{ApiError, CacheControl, response::CACHE_STATUS},
 };
 use record::{Key, MatchRecord, MatchSummary};
 

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     clock::now,
+    http::SharedBody,
     rest::{
         ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
         football::{
@@ -20,7 +21,6 @@ use crate::{
             matches::Matches,
         },
         odds::{consensus::MainOdds, football_record, quote},
-        response::SharedBody,
     },
 };
 use history::query::{EntityKind, MatchQuery, OddsFilter, OddsRow, View, Window};
