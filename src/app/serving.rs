@@ -26,7 +26,13 @@ use accounts::{OAuth, payments::Payments, usage::Meter};
 use base::supervisor::{self, Lifetime, fault};
 use history::query::History;
 use hub::{quarantine, test_channels::TestTruth};
-use web::{http::ServerParts, images::Images};
+use web::{
+    http::{
+        AdmissionParts, ConnectionParts, CustomerParts, DemoParts, HubParts, MatchParts,
+        ServerParts, ServerSettings,
+    },
+    images::Images,
+};
 
 /// How the HTTP server ended. If it stopped as it should, it leaves the requests that are not answered yet.
 type Served = io::Result<JoinSet<()>>;
@@ -43,46 +49,57 @@ pub(super) fn parts(
     let hub = &started.services;
     let history = History::new(stores.history.reader.clone(), stores.history.archive.clone());
     ServerParts {
-        accounts: stores.accounts.clone(),
-        prices: stores.prices.clone(),
-        entitlement: stores.entitlement.clone(),
-        payments: payments.clone(),
-        #[cfg(feature = "webhooks")]
-        webhooks: stores.webhooks.clone(),
-        oauth: OAuth::new(stores.accounts.clone(), config.oauth.clone()),
-        clients: customers::client_documents(config),
-        limits: hub.limits.clone(),
-        proxies: proxies(config),
-        fanout: hub.fanout.clone(),
-        hub_handle: hub.handle.clone(),
-        cluster: started.node.as_ref().map(|node| node.view.clone()),
-        log_state: hub.log_state.clone(),
-        health: hub.health.clone(),
-        registry: hub.registry.clone(),
-        meter: meter.clone(),
+        customers: CustomerParts {
+            accounts: stores.accounts.clone(),
+            prices: stores.prices.clone(),
+            payments: payments.clone(),
+            meter: meter.clone(),
+            oauth: OAuth::new(stores.accounts.clone(), config.oauth.clone()),
+            clients: customers::client_documents(config),
+            #[cfg(feature = "webhooks")]
+            webhooks: stores.webhooks.clone(),
+        },
+        admission: AdmissionParts {
+            limits: hub.limits.clone(),
+            entitlement: stores.entitlement.clone(),
+            registry: hub.registry.clone(),
+        },
+        hub: HubParts {
+            handle: hub.handle.clone(),
+            fanout: hub.fanout.clone(),
+            cluster: started.node.as_ref().map(|node| node.view.clone()),
+            health: hub.health.clone(),
+            log_state: hub.log_state.clone(),
+            films: hub.films.clone(),
+            test_truth: config.server.test_channels.then(|| TestTruth::new(test_match())),
+            quarantine: quarantine::path_beside(config.server.db.beside()),
+        },
+        matches: MatchParts {
+            history: history.with_competitions(stores.history.competitions.clone()),
+            predictor: stores.history.predictor.clone(),
+            signals: stores.history.signals.clone(),
+            images: Images::new(&config.images),
+        },
+        connections: ConnectionParts {
+            tls: listener.tls.clone(),
+            proxies: proxies(config),
+            handshakes_max: config.fanout.sockets_max,
+            descriptors_max: open_files.for_connections(),
+            limits: connection_limits(&config.server, open_files),
+            socket_options: socket_options(&config.fanout),
+            deflate: config.fanout.deflate,
+        },
+        settings: ServerSettings {
+            public_url: listener.address.public_url.clone(),
+            server: config.server.clone(),
+            fanout: config.fanout.clone(),
+            hub: config.hub.clone(),
+            ingest: config.ingest.clone(),
+            mcp: config.mcp.clone(),
+            stale_after_ms: milliseconds(config.feeds.stale_after_ms),
+        },
+        demo: DemoParts { key: stores.demo_key.clone(), feed: started.sources.demo_control() },
         metrics: metrics.clone(),
-        history: history.with_competitions(stores.history.competitions.clone()),
-        predictor: stores.history.predictor.clone(),
-        signals: stores.history.signals.clone(),
-        films: hub.films.clone(),
-        public_url: listener.address.public_url.clone(),
-        demo_key: stores.demo_key.clone(),
-        demo_feed: started.sources.demo_control(),
-        test_truth: config.server.test_channels.then(|| TestTruth::new(test_match())),
-        quarantine: quarantine::path_beside(config.server.db.beside()),
-        tls: listener.tls.clone(),
-        handshakes_max: config.fanout.sockets_max,
-        descriptors_max: open_files.for_connections(),
-        connections: connection_limits(&config.server, open_files),
-        socket_options: socket_options(&config.fanout),
-        deflate: config.fanout.deflate,
-        server: config.server.clone(),
-        ingest: config.ingest.clone(),
-        fanout_settings: config.fanout.clone(),
-        hub_settings: config.hub.clone(),
-        images: Images::new(&config.images),
-        mcp: config.mcp.clone(),
-        stale_after_ms: milliseconds(config.feeds.stale_after_ms),
     }
 }
 
@@ -108,7 +125,7 @@ impl RunningServer {
         parts: ServerParts,
         stop: watch::Sender<bool>,
     ) -> Result<Self, AppError> {
-        let fanout = parts.fanout.clone();
+        let fanout = parts.hub.fanout.clone();
         let Listener { socket, address, .. } = listener;
         let serving = web::serve(socket.listen(address.address)?, parts, stopped.clone());
         let serving = Some(supervisor::spawn("http", Lifetime::Finite, serving));

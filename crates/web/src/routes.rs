@@ -72,12 +72,12 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/img/{*path}", get(images::show))
         .merge(rest::routes(
             RestParts {
-                history: shared.parts.history.clone(),
-                signals: shared.parts.signals.clone(),
-                predictor: shared.parts.predictor.clone(),
-                public_url: shared.parts.public_url.as_str().into(),
-                configured_url: !shared.parts.server.public_url.is_empty(),
-                prices: shared.parts.prices.clone(),
+                history: shared.parts.matches.history.clone(),
+                signals: shared.parts.matches.signals.clone(),
+                predictor: shared.parts.matches.predictor.clone(),
+                public_url: shared.parts.settings.public_url.as_str().into(),
+                configured_url: !shared.parts.settings.server.public_url.is_empty(),
+                prices: shared.parts.customers.prices.clone(),
             }
             .into(),
         ))

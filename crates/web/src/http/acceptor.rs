@@ -130,7 +130,7 @@ impl Acceptor {
         listener.set_nonblocking(true)?;
         let mut listener = TcpListener::from_std(listener);
         poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
-        let connections = Arc::new(Semaphore::new(self.shared.parts.handshakes_max));
+        let connections = Arc::new(Semaphore::new(self.shared.parts.connections.handshakes_max));
         let mut answering = JoinSet::new();
         let mut events = Events::with_capacity(2);
         loop {
@@ -139,14 +139,14 @@ impl Acceptor {
                 _ => {}
             }
             while let Some((tcp, from, permit)) = self.accept(&listener, &connections, runtime) {
-                let is_shared = self.shared.parts.proxies.may_stand_for_many(from);
+                let is_shared = self.shared.parts.connections.proxies.may_stand_for_many(from);
                 let held = self.shared.connections.hold(from, is_shared);
                 let Some(held) = held else { continue };
                 let handling = Arc::clone(&self).handle(tcp, from, permit, held);
                 let mut handling = Box::pin(supervisor::request(handling));
                 // Most finish at the first poll, on this thread. With TLS that would be too much work for one
                 // thread.
-                if self.shared.parts.tls.is_some() || is_pending(handling.as_mut()) {
+                if self.shared.parts.connections.tls.is_some() || is_pending(handling.as_mut()) {
                     while answering.try_join_next().is_some() {}
                     answering.spawn(handling);
                 }
@@ -194,7 +194,7 @@ impl Acceptor {
     /// Whether the descriptor of a new connection is for connections. If few are left, another connection is closed.
     /// While few of those are closed yet, the next ones wait in the queue of the system.
     fn has_room_for(&self, tcp: &impl AsRawFd, runtime: &Handle) -> bool {
-        let most = self.shared.parts.descriptors_max;
+        let most = self.shared.parts.connections.descriptors_max;
         // The system gives the lowest that is free, so as many are open.
         let left = most.saturating_sub(usize::try_from(tcp.as_raw_fd()).unwrap_or(usize::MAX));
         let connections = &self.shared.connections;
@@ -245,7 +245,8 @@ impl Acceptor {
         fault::point();
         let begun = Instant::now();
         let mut bytes = Vec::new();
-        let patience = Duration::from_millis(self.shared.parts.server.handshake_timeout_ms);
+        let patience =
+            Duration::from_millis(self.shared.parts.settings.server.handshake_timeout_ms);
         let (mut connection, upgrade) =
             timeout(patience, self.first_upgrade(tcp, &mut bytes)).await??;
         if let Some(Upgrade { uri, mut request, length }) = upgrade
@@ -282,7 +283,7 @@ impl Acceptor {
         let progress = WriteProgress::new(connections.clone());
         let activity = Activity::new(held.handle.clone(), begun, Instant::now());
         let watch = (progress, activity.clone());
-        let options = self.shared.parts.socket_options;
+        let options = self.shared.parts.connections.socket_options;
         let connection = connection.into_preread(bytes, options, watch).await?;
         // Boxed: the future is large, and most connections never get here.
         Box::pin(self.answer(connection, from, stays, (&activity, held))).await
@@ -290,7 +291,7 @@ impl Acceptor {
 
     /// The client behind a connection whose first request is a plain upgrade.
     fn peer(&self, from: IpAddr, request: &[u8]) -> Peer {
-        let proxies = &self.shared.parts.proxies;
+        let proxies = &self.shared.parts.connections.proxies;
         let reported = proxies.header.as_ref().filter(|_| proxies.trusts_connection(from));
         let headers = reported.map(|header| head::fields(request, header)).unwrap_or_default();
         proxies.peer(from, &headers)
@@ -305,7 +306,7 @@ impl Acceptor {
     ) -> io::Result<(RawConnection, Option<Upgrade>)> {
         let mut stop = self.stop.clone();
         let first_read = async {
-            let connection = match self.shared.parts.tls.clone() {
+            let connection = match self.shared.parts.connections.tls.clone() {
                 Some(tls) => {
                     let tcp = TcpStream::from_std(tcp)?;
                     RawConnection::Tls(Box::new(TlsAcceptor::from(tls).accept(tcp).await?))

@@ -62,7 +62,7 @@ pub(super) async fn authorize(
         AccessRequest { product, scope, peer, presented, accepts_tokens: is_mcp, call, is_limited };
     let checked = if is_mcp && in_query {
         // It could end up in a log.
-        Err(HttpError::TokenInUrl { public_url: shared.parts.public_url.clone() })
+        Err(HttpError::TokenInUrl { public_url: shared.parts.settings.public_url.clone() })
     } else {
         check_access(shared, access).await
     };
@@ -114,7 +114,7 @@ async fn check_access(
     shared: &Shared,
     AccessRequest { product, scope, peer, presented, accepts_tokens, call, is_limited }: AccessRequest,
 ) -> Result<(Caller, Admission), HttpError> {
-    let limits = &shared.parts.limits;
+    let limits = &shared.parts.admission.limits;
     let of_address = match is_limited {
         true => Some(limits.request(peer.0).await.map_err(HttpError::RateLimited)?),
         false => None,
@@ -145,14 +145,16 @@ async fn authenticate(
     Peer(address): Peer,
     now: Micros,
 ) -> Result<Caller, HttpError> {
-    let public_url = || shared.parts.public_url.clone();
+    let public_url = || shared.parts.settings.public_url.clone();
     match presented {
         // It may be revoked.
-        PresentedCredential::One(Credential::Key(_)) if shared.parts.health.has(Unready::Alone) => {
+        PresentedCredential::One(Credential::Key(_))
+            if shared.parts.hub.health.has(Unready::Alone) =>
+        {
             Err(HttpError::NoDatabase)
         }
         PresentedCredential::One(Credential::Key(key)) => {
-            let accounts = &shared.parts.accounts;
+            let accounts = &shared.parts.customers.accounts;
             let found = match audience {
                 Some(audience) => accounts.authenticate_for_mcp(key, audience, address, now).await,
                 None => accounts.authenticate(key, address, now).await,
@@ -166,7 +168,7 @@ async fn authenticate(
             if let Some(caller) = found {
                 return Ok(caller);
             }
-            shared.parts.limits.wrong_key(address).map_err(HttpError::RateLimited)?;
+            shared.parts.admission.limits.wrong_key(address).map_err(HttpError::RateLimited)?;
             Err(HttpError::Unauthorised { public_url: public_url() })
         }
         PresentedCredential::One(Credential::Ticket(_)) | PresentedCredential::Nothing => {
@@ -186,11 +188,11 @@ fn check_addon(
     (product, quota): (Product, Option<Quota>),
     now: Micros,
 ) -> Result<(), HttpError> {
-    let catalogue = shared.parts.prices.now();
+    let catalogue = shared.parts.customers.prices.now();
     match catalogue.needs(product, now) {
         Some(addon) if !caller.has(addon, now) && quota.is_none() => {
             let price = catalogue.price(addon, false);
-            let public_url = shared.parts.public_url.clone();
+            let public_url = shared.parts.settings.public_url.clone();
             Err(HttpError::AddonRequired(MissingAddon { addon, price, public_url }))
         }
         _ => Ok(()),
@@ -205,7 +207,7 @@ async fn count(
     quota: Option<Quota>,
     now: Micros,
 ) -> Result<Option<QuotaStatus>, HttpError> {
-    let meter = &shared.parts.meter;
+    let meter = &shared.parts.customers.meter;
     let Some(quota) = quota else {
         meter.count_call(account, product, call, now).await;
         return Ok(None);

@@ -57,12 +57,12 @@ pub(crate) async fn show(
     if Pattern::parse(channel).is_none_or(|pattern| pattern.is_wildcard()) {
         return Err(HttpError::BadRequest("the path ends in the name of one channel"));
     }
-    if let Some(addon) = shared.parts.entitlement.lacking(&caller, channel, wall()) {
+    if let Some(addon) = shared.parts.admission.entitlement.lacking(&caller, channel, wall()) {
         if let Some(scope) = Scope::of_addon(addon).filter(|scope| !caller.has_scope(*scope)) {
             return Err(HttpError::InsufficientScope { scope });
         }
-        let price = shared.parts.prices.now().price(addon, false);
-        let public_url = shared.parts.public_url.clone();
+        let price = shared.parts.customers.prices.now().price(addon, false);
+        let public_url = shared.parts.settings.public_url.clone();
         return Err(HttpError::AddonRequired(MissingAddon { addon, price, public_url }));
     }
     let image = image(&shared, channel, at_least).await?;
@@ -80,12 +80,12 @@ pub(crate) async fn image(
     at_least: Seq,
 ) -> Result<ChannelImage, HttpError> {
     let ask = async |at_least| {
-        let image = shared.parts.hub_handle.image_at(channel, at_least).await;
+        let image = shared.parts.hub.handle.image_at(channel, at_least).await;
         image.map_err(|_| HttpError::Unavailable)?.ok_or(HttpError::NotFound)
     };
     // Of a hub that has changes that are not in the log, nothing may be shown.
     let is_paused = |since: Instant| since.elapsed() > PAUSED_MIN;
-    if shared.parts.log_state.refused_since().is_some_and(is_paused) {
+    if shared.parts.hub.log_state.refused_since().is_some_and(is_paused) {
         return Err(HttpError::TryLater);
     }
     if let Ok(answer) = timeout(AT_LEAST_WAIT, ask(at_least)).await {

@@ -184,7 +184,7 @@ impl UpgradeRequest {
 
     /// Agrees to compressed messages if they are offered and the operator allows them.
     pub(super) fn agree_to_deflate(&mut self, shared: &Shared) {
-        self.deflates = self.deflate.is_some() && shared.parts.deflate;
+        self.deflates = self.deflate.is_some() && shared.parts.connections.deflate;
     }
 
     pub(super) fn deflates(&self) -> bool {

@@ -31,7 +31,8 @@ pub(crate) async fn healthz() -> impl IntoResponse {
 /// not stopping.
 pub(crate) async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
     let is_stopping = !shared.ready.load(Ordering::Relaxed);
-    let Some(problem) = problem(&shared.parts.log_state, &shared.parts.health, is_stopping) else {
+    let Some(problem) = problem(&shared.parts.hub.log_state, &shared.parts.hub.health, is_stopping)
+    else {
         return Json(Status { status: "ready" }).into_response();
     };
     let mut response = uniform(StatusCode::SERVICE_UNAVAILABLE, &problem);
@@ -66,7 +67,7 @@ pub(crate) async fn metrics(State(shared): State<Arc<Shared>>) -> impl IntoRespo
 /// All metrics, including current process figures, as Prometheus text.
 fn all_metrics(parts: &ServerParts) -> String {
     metrics_process::Collector::default().collect();
-    parts.limits.work().export();
+    parts.admission.limits.work().export();
     parts.metrics.render()
 }
 

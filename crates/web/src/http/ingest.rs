@@ -143,9 +143,14 @@ async fn grant(
     let refused = |detail| HttpError::Refused(StatusCode::UNAUTHORIZED, detail);
     let grant = match presented {
         PresentedCredential::One(Credential::Key(key)) => {
-            let accounts = &shared.parts.accounts;
+            let accounts = &shared.parts.customers.accounts;
             if !accounts.knows_feed_key(key) {
-                shared.parts.limits.new_feed_key(address).map_err(HttpError::RateLimited)?;
+                shared
+                    .parts
+                    .admission
+                    .limits
+                    .new_feed_key(address)
+                    .map_err(HttpError::RateLimited)?;
             }
             accounts.authenticate_feed(key).await?
         }
@@ -296,7 +301,7 @@ impl PushSocket {
             let message = tokio::select! {
                 message = socket.next() => message,
                 _ = check.tick() => {
-                    if !self.shared.parts.accounts.stands(&self.grant).await {
+                    if !self.shared.parts.customers.accounts.stands(&self.grant).await {
                         return Ok(Some((CloseCode::from(REVOKED), "the key was revoked")));
                     }
                     if heard.elapsed() >= DEAD_AFTER {
@@ -322,7 +327,7 @@ impl PushSocket {
                 Some(Err(error)) => return Err(error),
             };
             number += 1;
-            if !self.shared.parts.accounts.stands(&self.grant).await {
+            if !self.shared.parts.customers.accounts.stands(&self.grant).await {
                 return Ok(Some((CloseCode::from(REVOKED), "the key was revoked")));
             }
             let answer = self.answer(number, &body).await;

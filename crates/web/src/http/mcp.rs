@@ -31,16 +31,16 @@ pub(crate) fn routes(
 ) -> Router {
     let parts = &shared.parts;
     let parts = McpParts {
-        config: parts.mcp.clone(),
+        config: parts.settings.mcp.clone(),
         rest,
-        history: parts.history.clone(),
-        hub: parts.hub_handle.clone(),
-        accounts: parts.accounts.clone(),
-        prices: parts.prices.clone(),
-        limits: parts.limits.clone(),
-        meter: parts.meter.clone(),
-        public_url: parts.public_url.as_str().into(),
-        stale_after_ms: parts.stale_after_ms,
+        history: parts.matches.history.clone(),
+        hub: parts.hub.handle.clone(),
+        accounts: parts.customers.accounts.clone(),
+        prices: parts.customers.prices.clone(),
+        limits: parts.admission.limits.clone(),
+        meter: parts.customers.meter.clone(),
+        public_url: parts.settings.public_url.as_str().into(),
+        stale_after_ms: parts.settings.stale_after_ms,
         docs,
         stop,
     };

@@ -33,6 +33,7 @@ pub(crate) mod ingest;
 pub(crate) mod known_paths;
 pub(crate) mod mcp;
 pub(crate) mod oauth;
+mod parts;
 mod peer;
 mod push_limits;
 mod registry;
@@ -49,7 +50,6 @@ pub(crate) mod ws;
 
 use std::{
     io, net,
-    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -57,9 +57,7 @@ use std::{
 };
 
 use axum::Router;
-use fanout::{Fanout, socket::SocketOptions};
 use hyper::HeaderMap;
-use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -71,105 +69,14 @@ use self::{
 pub use self::{
     body::SharedBody,
     connections::ConnectionLimits,
+    parts::{
+        AdmissionParts, ConnectionParts, CustomerParts, DemoParts, HubParts, MatchParts,
+        ServerParts, ServerSettings,
+    },
     peer::{Peer, Proxies},
     registry::{Registry, SocketPermit},
 };
-use crate::{
-    config::{FanoutConfig, ServerConfig},
-    entitlement::Entitlement,
-    images::Images,
-    limits::Limits,
-    log_state::LogState,
-    payments::Payments,
-    pipeline::HubHandle,
-    predict::Predictor,
-    products::Prices,
-    push::PushSources,
-    usage::Meter,
-};
-use ::mcp::McpConfig;
-use accounts::{Accounts, OAuth, clients::ClientDocuments};
-use cluster::{NodeHealth, ViewCluster};
-use history::{query::History, signal_board::SignalBoard};
-use hub::{
-    config::{HubConfig, IngestConfig},
-    sources::PlaybackControl,
-    test_channels::TestTruth,
-};
-use log::film::Films;
-
-/// What requests are answered from.
-#[derive(Debug)]
-pub struct ServerParts {
-    pub accounts: Accounts,
-    pub prices: Prices,
-    /// What an account may follow on sockets.
-    pub entitlement: Entitlement,
-    pub payments: Payments,
-    /// Webhooks of customers.
-    #[cfg(feature = "webhooks")]
-    pub webhooks: ::webhooks::Webhooks,
-    /// Applications that customers have connected.
-    pub oauth: OAuth,
-    /// What applications publish of themselves.
-    pub clients: ClientDocuments,
-    pub limits: Limits,
-    pub proxies: Proxies,
-    pub fanout: Fanout,
-    pub hub_handle: HubHandle,
-    /// The cluster, for the operator.
-    pub cluster: Option<ViewCluster>,
-    /// Whether the log takes records.
-    pub log_state: LogState,
-    /// Whether a node of a cluster is ready.
-    pub health: NodeHealth,
-    pub registry: Registry,
-    pub meter: Meter,
-    pub metrics: PrometheusHandle,
-    /// Predicts the results of football matches.
-    pub predictor: Predictor,
-    /// All matches: current ones from the hub, others from the archive.
-    pub history: History,
-    /// Signals from odds and play.
-    pub signals: SignalBoard,
-    /// Recordings of matches that can be replayed, if they are kept.
-    pub films: Option<Films>,
-    /// Where clients reach the hub, without a trailing slash: `server.public_url`, or derived from the listen address.
-    pub public_url: String,
-    /// Shown on the page of a demo, to requests for a loopback host only.
-    pub demo_key: Option<String>,
-    /// Interrupts the source of a demo, on request of a page on this machine.
-    pub demo_feed: Option<PlaybackControl>,
-    /// What the test channels publish, if there are any.
-    pub test_truth: Option<TestTruth>,
-    /// TLS, if the hub itself terminates it.
-    pub tls: Option<Arc<rustls::ServerConfig>>,
-    /// Settings for requests.
-    pub server: ServerConfig,
-    /// The number of connections of which nothing has been read yet.
-    pub handshakes_max: usize,
-    /// Whether sockets may agree to compressed messages.
-    pub deflate: bool,
-    /// Connections whose file descriptor is not below this are closed: the others are for the log and the database.
-    pub descriptors_max: usize,
-    /// How many connections there may be, and how many bytes may wait for them.
-    pub connections: ConnectionLimits,
-    /// Limits on what the kernel buffers for a reader.
-    pub socket_options: SocketOptions,
-    /// The file of refused messages.
-    pub quarantine: PathBuf,
-    /// Settings for pushed messages.
-    pub ingest: IngestConfig,
-    /// Settings that the documentation shows.
-    pub fanout_settings: FanoutConfig,
-    pub hub_settings: HubConfig,
-    /// Images of teams, people and competitions.
-    pub images: Images,
-    /// Settings for the MCP servers.
-    pub mcp: McpConfig,
-    /// Milliseconds after which a document without news is stale.
-    pub stale_after_ms: u32,
-}
+use crate::push::PushSources;
 
 /// Shared by all requests.
 #[derive(Debug)]
@@ -198,22 +105,22 @@ impl Shared {
     /// `paths` are those below the products; `stop` turns true when the hub is to stop.
     pub(crate) fn new(parts: ServerParts, paths: KnownPaths, stop: watch::Receiver<bool>) -> Self {
         Self {
-            connections: Connections::new(parts.connections),
+            connections: Connections::new(parts.connections.limits),
             paths,
             documents: OpenBodies::default(),
             test_outputs: OpenBodies::default(),
-            tickets: Tickets::new(&parts.accounts, parts.hub_handle.has_peers()),
+            tickets: Tickets::new(&parts.customers.accounts, parts.hub.handle.has_peers()),
             frame_rooms: sse::FrameRooms::default(),
-            forms: FormKey::new(parts.accounts.derived_secret("forms")),
+            forms: FormKey::new(parts.customers.accounts.derived_secret("forms")),
             ready: AtomicBool::new(true),
             pushing: PushSources::new(
-                parts.ingest.clone(),
-                parts.hub_handle.clone(),
-                parts.fanout.clone(),
+                parts.settings.ingest.clone(),
+                parts.hub.handle.clone(),
+                parts.hub.fanout.clone(),
             ),
             push_limits: PushLimits::new(
-                parts.ingest.sockets_max,
-                parts.ingest.sockets_max_per_source,
+                parts.settings.ingest.sockets_max,
+                parts.settings.ingest.sockets_max_per_source,
             ),
             stop,
             parts,
@@ -223,13 +130,13 @@ impl Shared {
     /// The address of the hub as the client of a request with these headers knows it, without a trailing
     /// slash. It is also the issuer of OAuth.
     pub(crate) fn base_url(&self, headers: &HeaderMap) -> String {
-        let ServerParts { public_url, server, .. } = &self.parts;
+        let ServerSettings { public_url, server, .. } = &self.parts.settings;
         base_url::base_url(headers, public_url, !server.public_url.is_empty())
     }
 
     /// Whether browsers reach the hub over TLS, its own or a proxy's.
     pub(crate) fn is_https(&self) -> bool {
-        self.parts.public_url.starts_with("https://")
+        self.parts.settings.public_url.starts_with("https://")
     }
 }
 

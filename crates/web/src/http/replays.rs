@@ -96,9 +96,10 @@ pub(crate) async fn list(
         return Err(HttpError::BadRequest("sport must be a sport as in the names of channels"));
     }
     let query = FilmQuery { sport: sport.as_deref(), from, to };
-    let films = shared.parts.films.as_ref().map(|films| films.list(query)).unwrap_or_default();
+    let films = shared.parts.hub.films.as_ref().map(|films| films.list(query)).unwrap_or_default();
     let now = wall();
-    let may_follow = |name: &str| shared.parts.entitlement.lacking(&caller, name, now).is_none();
+    let may_follow =
+        |name: &str| shared.parts.admission.entitlement.lacking(&caller, name, now).is_none();
     let is_listed = |film: &&Arc<FilmSummary>| {
         film.channels.iter().any(|channel| may_follow(channel.name.as_str()))
     };

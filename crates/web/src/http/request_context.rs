@@ -39,13 +39,13 @@ pub(super) fn prepare(
     request: &mut Request,
 ) -> (Peer, RequestTarget) {
     address::settle_host(request);
-    let peer = shared.parts.proxies.peer(connection, request.headers());
+    let peer = shared.parts.connections.proxies.peer(connection, request.headers());
     request.extensions_mut().insert(peer);
     if let Some(in_query) = credential::take(request.uri_mut()) {
         request.extensions_mut().insert(in_query);
     }
     mark_sensitive(request.headers_mut());
-    forwarded::settle(&shared.parts.proxies, connection, request.headers_mut());
+    forwarded::settle(&shared.parts.connections.proxies, connection, request.headers_mut());
     let target = RequestTarget::from_path(request.uri().path());
     if let Some(resource) = McpResource::of_path(request.uri().path()) {
         request.extensions_mut().insert(resource);

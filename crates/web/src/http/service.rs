@@ -53,9 +53,9 @@ impl HttpService {
 
     /// Answers a request that arrived over a connection from this address.
     pub(super) async fn answer(&self, connection: IpAddr, mut request: Request) -> Response {
-        let proxies = &self.shared.parts.proxies;
+        let proxies = &self.shared.parts.connections.proxies;
         let (peer, target) = request_context::prepare(&self.shared, connection, &mut request);
-        let (work, payer) = (self.shared.parts.limits.work(), Payer::address(peer.0));
+        let (work, payer) = (self.shared.parts.admission.limits.work(), Payer::address(peer.0));
         let is_reported =
             proxies.may_stand_for_many(connection) && !proxies.may_stand_for_many(peer.0);
         if is_reported {
@@ -119,10 +119,10 @@ impl HttpService {
     /// has none.
     async fn answer_stranger(&self, peer: Peer, request: Request) -> Response {
         let (payer, parts) = (Payer::address(peer.0), &self.shared.parts);
-        if parts.proxies.may_stand_for_many(peer.0) {
-            return parts.limits.work().run(payer, Pool::Rest, self.route(request)).await;
+        if parts.connections.proxies.may_stand_for_many(peer.0) {
+            return parts.admission.limits.work().run(payer, Pool::Rest, self.route(request)).await;
         }
-        match parts.limits.cpu_permit(payer, Pool::Rest).await {
+        match parts.admission.limits.cpu_permit(payer, Pool::Rest).await {
             Ok(permit) => self.route_in_turn(permit, request).await,
             Err(retry_after) => HttpError::RateLimited(retry_after).into_response(),
         }
@@ -146,7 +146,7 @@ impl HttpService {
 
     /// Routes an admitted request, in turn with the work of other payers if the requests of its payer are long.
     async fn route_in_turn(&self, permit: Permit, request: Request) -> Response {
-        let (work, payer) = (self.shared.parts.limits.work().clone(), permit.payer());
+        let (work, payer) = (self.shared.parts.admission.limits.work().clone(), permit.payer());
         let service = self.clone();
         let routed = async move { service.route(request).await };
         let response = permit.run_in_turn(Box::pin(work::scope(work, payer, routed))).await;
@@ -161,8 +161,8 @@ impl HttpService {
         }
         let parts = &self.shared.parts;
         let body_time = match is_push(request.uri()) {
-            true => Duration::from_millis(parts.ingest.body_ms),
-            false => Duration::from_millis(parts.server.body_timeout_ms),
+            true => Duration::from_millis(parts.settings.ingest.body_ms),
+            false => Duration::from_millis(parts.settings.server.body_timeout_ms),
         };
         let (request, deadline) = body_deadline::limit(request, body_time);
         match self.router.call(request).await {
@@ -190,15 +190,15 @@ fn varying_by_key(mut response: Response) -> Response {
 /// `Strict-Transport-Security`, if clients reach the hub over TLS. Never for a loopback name: it would apply
 /// to everything else that a developer serves there.
 fn hsts(parts: &ServerParts) -> Option<HeaderValue> {
-    let host: Uri = parts.public_url.strip_prefix("https://")?.parse().ok()?;
+    let host: Uri = parts.settings.public_url.strip_prefix("https://")?.parse().ok()?;
     let name = host.host()?.trim_matches(['[', ']']);
     let is_loopback = name == "localhost"
         || name.ends_with(".localhost")
         || name.parse().is_ok_and(|address: IpAddr| address.is_loopback());
-    if is_loopback || parts.server.hsts_days == 0 {
+    if is_loopback || parts.settings.server.hsts_days == 0 {
         return None;
     }
-    let seconds = u64::from(parts.server.hsts_days) * 24 * 60 * 60;
+    let seconds = u64::from(parts.settings.server.hsts_days) * 24 * 60 * 60;
     HeaderValue::try_from(format!("max-age={seconds}")).ok()
 }
 

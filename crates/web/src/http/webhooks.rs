@@ -41,14 +41,16 @@ async fn take(
     peer: Peer,
     request: Request,
 ) -> Result<StatusCode, HttpError> {
-    let payments = &shared.parts.payments;
+    let payments = &shared.parts.customers.payments;
     if !payments.methods().contains(&method) {
         return Err(HttpError::NotFound);
     }
     // Forged notifications would cost database queries. A proxy's own address does not identify the sender.
-    let _in_flight = match shared.parts.proxies.may_stand_for_many(peer.0) {
+    let _in_flight = match shared.parts.connections.proxies.may_stand_for_many(peer.0) {
         true => None,
-        false => Some(shared.parts.limits.request(peer.0).await.map_err(HttpError::RateLimited)?),
+        false => Some(
+            shared.parts.admission.limits.request(peer.0).await.map_err(HttpError::RateLimited)?,
+        ),
     };
     let (head, body) = request.into_parts();
     let body = body::to_bytes(body, payments.webhook_bytes_max()).await;

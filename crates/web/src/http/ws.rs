@@ -119,10 +119,10 @@ pub(super) async fn authenticate(
     match presented {
         PresentedCredential::Nothing | PresentedCredential::Conflicting => Ok(None),
         PresentedCredential::One(Credential::Key(key)) => {
-            shared.parts.accounts.authenticate(key, from, wall()).await
+            shared.parts.customers.accounts.authenticate(key, from, wall()).await
         }
         PresentedCredential::One(Credential::Ticket(ticket)) => {
-            shared.tickets.redeem(ticket, &shared.parts.accounts).await
+            shared.tickets.redeem(ticket, &shared.parts.customers.accounts).await
         }
     }
 }
@@ -146,9 +146,10 @@ pub(super) fn admit(
     if !caller.has(Addon::Websocket, now) {
         return Reason::NoAddon.refuse(dialect);
     }
-    let prices = shared.parts.entitlement.prices();
-    let permission = || shared.parts.entitlement.permission(&caller, now);
-    let Some((permit, permission)) = shared.parts.registry.enter(caller, permission) else {
+    let prices = shared.parts.admission.entitlement.prices();
+    let permission = || shared.parts.admission.entitlement.permission(&caller, now);
+    let Some((permit, permission)) = shared.parts.admission.registry.enter(caller, permission)
+    else {
         return Reason::TooMany.refuse(dialect);
     };
     let owner = Owner {
@@ -158,7 +159,7 @@ pub(super) fn admit(
         permission,
         deflates,
         peer: Some(peer.0),
-        guard: Box::new(SocketGuard { permit, meter: shared.parts.meter.clone() }),
+        guard: Box::new(SocketGuard { permit, meter: shared.parts.customers.meter.clone() }),
     };
     Verdict::Serve(owner, dialect, caller, prices)
 }
@@ -174,7 +175,7 @@ fn refuse_unauthenticated(
     let reason = match presented {
         PresentedCredential::Nothing => Reason::NoKey,
         PresentedCredential::One(_) => {
-            shared.parts.limits.wrong_key(peer.0).map_err(HttpError::RateLimited)?;
+            shared.parts.admission.limits.wrong_key(peer.0).map_err(HttpError::RateLimited)?;
             Reason::WrongKey
         }
         PresentedCredential::Conflicting => Reason::DifferentKeys,
@@ -269,28 +270,28 @@ pub(super) async fn hand_over(
     read_ahead: Vec<u8>,
     verdict: Verdict,
 ) {
-    let fanout = &shared.parts.fanout;
+    let fanout = &shared.parts.hub.fanout;
     match verdict {
         Verdict::Refuse(frame, close) => fanout.refuse(stream, frame, close),
         Verdict::Serve(owner, dialect, caller, prices) => {
             let key = owner.key;
             fanout.serve(stream, read_ahead, owner, dialect);
-            let entitlement = &shared.parts.entitlement;
+            let entitlement = &shared.parts.admission.entitlement;
             // Between authentication and this point, a revocation found no socket to close, and other prices none to permit.
-            match shared.parts.accounts.renew(&caller).await {
+            match shared.parts.customers.accounts.renew(&caller).await {
                 Ok(Some(renewed))
                     if renewed.addons == caller.addons
                         && Arc::ptr_eq(&prices, &entitlement.prices()) => {}
                 // Apply what the account has now.
                 Ok(Some(renewed)) if renewed.has(Addon::Websocket, wall()) => {
                     let permission = entitlement.permission(&renewed, wall());
-                    shared.parts.registry.renew(renewed, &permission);
+                    shared.parts.admission.registry.renew(renewed, &permission);
                     fanout.permit(key, &permission, close::expiry(&renewed));
                 }
                 Ok(Some(_)) => fanout.close(key, close::ADDON_REQUIRED),
                 Ok(None) => fanout.close(key, close::TOKEN_REVOKED),
                 // While the database does not answer, no other socket hears of a change either.
-                Err(_) => shared.parts.accounts.recheck(&caller),
+                Err(_) => shared.parts.customers.accounts.recheck(&caller),
             }
         }
     }

@@ -93,12 +93,11 @@ pub(crate) async fn show(
     let now = clock::wall();
     let parts = &shared.parts;
     // The account was deleted a moment ago, together with its key.
-    let customer = parts
-        .accounts
-        .customer(caller.account)
-        .await?
-        .ok_or_else(|| HttpError::Unauthorised { public_url: parts.public_url.clone() })?;
-    let days = parts.meter.last_30_days(caller.account, now).await?;
+    let customer =
+        parts.customers.accounts.customer(caller.account).await?.ok_or_else(|| {
+            HttpError::Unauthorised { public_url: parts.settings.public_url.clone() }
+        })?;
+    let days = parts.customers.meter.last_30_days(caller.account, now).await?;
     let mut response = Json(account(customer, &days, now)).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)

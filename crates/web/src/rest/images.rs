@@ -61,8 +61,12 @@ pub(crate) async fn show(
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     let options =
         ImageOptions::read(request.uri().query(), accept).map_err(HttpError::BadRequest)?;
-    let found =
-        shared.parts.images.find(subject, options, |tag| etag::is_known(headers, tag)).await;
+    let found = shared
+        .parts
+        .matches
+        .images
+        .find(subject, options, |tag| etag::is_known(headers, tag))
+        .await;
     match found {
         Ok(ImageLookup::Image { tag, bytes }) => {
             let mut response = match bytes {
@@ -107,7 +111,7 @@ fn subject(shared: &Shared, path: &str) -> Option<Subject> {
     let kind = ImageKind::named(kind)?;
     let written = id;
     let id = written.parse().ok().filter(|id: &u64| id.to_string() == written)?;
-    let entity = shared.parts.history.entity(kind.entity(), id);
+    let entity = shared.parts.matches.history.entity(kind.entity(), id);
     let entity = entity.filter(|it| kind.sport().is_none_or(|sport| it.sport == sport));
     Some(Subject { kind, id, name: entity.map(|it| Arc::clone(&it.name)) })
 }

@@ -55,8 +55,8 @@ struct TestRound {
     )
 )]
 pub(crate) async fn rounds(State(shared): State<Arc<Shared>>) -> Result<Response, HttpError> {
-    let truth = shared.parts.test_truth.as_ref().ok_or(HttpError::NotFound)?;
-    let (now, base) = (now(), &shared.parts.public_url);
+    let truth = shared.parts.hub.test_truth.as_ref().ok_or(HttpError::NotFound)?;
+    let (now, base) = (now(), &shared.parts.settings.public_url);
     let row = |RoundSummary { epoch, begins, ends }| {
         let url = format!("{base}/test/{epoch}/");
         TestRound { epoch: epoch.to_string(), begins, ends, url }
@@ -83,7 +83,7 @@ pub(crate) async fn output(
 ) -> Result<Response, HttpError> {
     let epoch = Epoch::parse(&epoch).ok_or(HttpError::NotFound)?;
     let state = Arc::clone(&shared);
-    let compute = move || state.parts.test_truth.as_ref()?.output(epoch, now());
+    let compute = move || state.parts.hub.test_truth.as_ref()?.output(epoch, now());
     let make = async {
         let lines = work::run_blocking(Pool::Blocking, compute).await;
         let lines = lines.map_err(|_| HttpError::Unavailable)?.ok_or(HttpError::NotFound)?;

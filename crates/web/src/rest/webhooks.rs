@@ -175,7 +175,7 @@ pub(crate) async fn list(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, HttpError> {
-    let webhooks = shared.parts.webhooks.list(caller.account.number()).await?;
+    let webhooks = shared.parts.customers.webhooks.list(caller.account.number()).await?;
     let webhooks = webhooks.into_iter().map(|webhook| WebhookRow::new(webhook, None)).collect();
     Ok(answer(StatusCode::OK, WebhookList { webhooks }))
 }
@@ -203,7 +203,7 @@ pub(crate) async fn create(
     let NewWebhook { url, events, channels, prices } = read(request).await?;
     let (events, prices) = (kinds(&events)?, conditions(&prices)?);
     let terms = WebhookTerms { url, events, channels, prices };
-    let webhooks = &shared.parts.webhooks;
+    let webhooks = &shared.parts.customers.webhooks;
     let webhook = webhooks.create(caller.account.number(), &terms, now()).await?;
     Ok(answer(StatusCode::CREATED, WebhookRow::with_secret(webhook, webhooks)))
 }
@@ -218,7 +218,8 @@ pub(crate) async fn show(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Response, HttpError> {
-    let webhook = shared.parts.webhooks.get(caller.account.number(), number(&id)?).await?;
+    let webhook =
+        shared.parts.customers.webhooks.get(caller.account.number(), number(&id)?).await?;
     Ok(answer(StatusCode::OK, WebhookRow::new(webhook, None)))
 }
 
@@ -240,7 +241,7 @@ pub(crate) async fn change(
     if url.is_some() || events.is_some() || channels.is_some() || prices.is_some() {
         check_scopes(&caller)?;
     }
-    let webhooks = &shared.parts.webhooks;
+    let webhooks = &shared.parts.customers.webhooks;
     let mut terms = webhooks.get(account, id).await?.terms;
     if let Some(url) = url {
         terms.url = url;
@@ -269,7 +270,7 @@ pub(crate) async fn delete(
     Path(id): Path<String>,
 ) -> Result<StatusCode, HttpError> {
     check_scopes(&caller)?;
-    shared.parts.webhooks.delete(caller.account.number(), number(&id)?).await?;
+    shared.parts.customers.webhooks.delete(caller.account.number(), number(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -286,7 +287,7 @@ pub(crate) async fn rotate(
     Path(id): Path<String>,
 ) -> Result<Response, HttpError> {
     check_scopes(&caller)?;
-    let webhooks = &shared.parts.webhooks;
+    let webhooks = &shared.parts.customers.webhooks;
     let webhook = webhooks.rotate(caller.account.number(), number(&id)?, wall()).await?;
     Ok(answer(StatusCode::OK, WebhookRow::with_secret(webhook, webhooks)))
 }
@@ -305,7 +306,8 @@ pub(crate) async fn test(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Response, HttpError> {
-    let id = shared.parts.webhooks.test(caller.account.number(), number(&id)?, wall()).await?;
+    let id =
+        shared.parts.customers.webhooks.test(caller.account.number(), number(&id)?, wall()).await?;
     Ok(answer(StatusCode::ACCEPTED, QueuedDelivery { id }))
 }
 
@@ -330,7 +332,8 @@ pub(crate) async fn deliveries(
     let limit = page.limit.and_then(|limit| u32::try_from(limit).ok().or(Some(LIMIT_MAX)));
     let limit = limit.unwrap_or(LIMIT).min(LIMIT_MAX);
     let (account, id) = (caller.account.number(), number(&id)?);
-    let mut found = shared.parts.webhooks.deliveries(account, id, page.before, limit + 1).await?;
+    let mut found =
+        shared.parts.customers.webhooks.deliveries(account, id, page.before, limit + 1).await?;
     let has_more = found.len() > limit as usize;
     found.truncate(limit as usize);
     let next_before = found.last().map(|last| last.id).filter(|_| has_more);
@@ -354,7 +357,7 @@ pub(crate) async fn resend(
 ) -> Result<Response, HttpError> {
     check_scopes(&caller)?;
     let (account, id) = (caller.account.number(), number(&id)?);
-    shared.parts.webhooks.resend(account, id, &message, wall()).await?;
+    shared.parts.customers.webhooks.resend(account, id, &message, wall()).await?;
     Ok(answer(StatusCode::ACCEPTED, QueuedDelivery { id: message }))
 }
 

@@ -91,14 +91,15 @@ pub(super) async fn show(signed_in: SignedIn) -> Result<Response, SiteError> {
 async fn page(signed_in: &SignedIn, problem: Option<String>) -> Result<AddonsPage<'_>, SiteError> {
     let SignedIn { visit, customer } = signed_in;
     let parts = &visit.shared.parts;
-    let orders = parts.payments.orders(customer.account).await?;
-    let ledger = parts.payments.ledger(customer.account).await?;
+    let orders = parts.customers.payments.orders(customer.account).await?;
+    let ledger = parts.customers.payments.ledger(customer.account).await?;
     Ok(AddonsPage {
         shell: visit.shell("/addons/"),
         founder: customer.founder.is_some(),
         blocked: customer.blocked.is_some(),
         problem,
         countries: parts
+            .customers
             .prices
             .now()
             .countries
@@ -106,7 +107,7 @@ async fn page(signed_in: &SignedIn, problem: Option<String>) -> Result<AddonsPag
             .map(|country| (country.to_string(), customer.country == Some(*country)))
             .collect(),
         offers: Addon::ALL.map(|addon| offer(signed_in, parts, addon)).into(),
-        rails: parts.payments.methods().iter().map(|method| button(*method)).collect(),
+        rails: parts.customers.payments.methods().iter().map(|method| button(*method)).collect(),
         orders: orders.iter().map(OrderRow::from).collect(),
         ledger: ledger.iter().map(LedgerRow::from).collect(),
     })
@@ -117,7 +118,7 @@ fn offer(
     parts: &ServerParts,
     addon: Addon,
 ) -> AddonPrices {
-    let (all, founder) = (parts.prices.now(), customer.founder.is_some());
+    let (all, founder) = (parts.customers.prices.now(), customer.founder.is_some());
     let catalogue = all.of_country(customer.country);
     let price = catalogue.price(addon, founder);
     let list = catalogue.price(addon, false);
@@ -150,7 +151,7 @@ pub(super) async fn buy(
     let (Ok(addon), Ok(months), Ok(method)) = wish else {
         return refused(&signed_in, "Choose a duration and a payment method.".to_owned()).await;
     };
-    let payments = &visit.shared.parts.payments;
+    let payments = &visit.shared.parts.customers.payments;
     match payments.begin(customer.account, addon, months, method, visit.now).await {
         Ok(order) => Ok(see_other(&format!("/checkout/{}/", order.id))),
         Err(
@@ -170,8 +171,8 @@ pub(super) async fn set_country(
     let SignedIn { visit, customer } = &signed_in;
     let parts = &visit.shared.parts;
     let country: Option<Country> = fields.text("country").parse().ok();
-    let country = country.filter(|it| parts.prices.now().countries.contains_key(it));
-    parts.accounts.set_country(customer.account, country).await?;
+    let country = country.filter(|it| parts.customers.prices.now().countries.contains_key(it));
+    parts.customers.accounts.set_country(customer.account, country).await?;
     Ok(see_other("/addons/"))
 }
 

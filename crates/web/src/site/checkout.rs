@@ -67,7 +67,7 @@ impl FromRequestParts<Arc<Shared>> for OrderId {
 
 /// `/checkout/{order}/`
 pub(super) async fn show(OrderId(id): OrderId, signed_in: SignedIn) -> Result<Response, SiteError> {
-    let payments = &signed_in.visit.shared.parts.payments;
+    let payments = &signed_in.visit.shared.parts.customers.payments;
     let order = payments.order(&id, signed_in.customer.account).await?;
     let (title, note) = match order.state() {
         OrderState::Open => ("Review your order", None),
@@ -88,7 +88,7 @@ pub(super) async fn receipt(
     OrderId(id): OrderId,
     signed_in: SignedIn,
 ) -> Result<Response, SiteError> {
-    let payments = &signed_in.visit.shared.parts.payments;
+    let payments = &signed_in.visit.shared.parts.customers.payments;
     let receipt = payments.receipt(&id, signed_in.customer.account).await?;
     let receipt = receipt.ok_or(SiteError::NotFound)?;
     let disposition = format!("attachment; filename=\"{}\"", receipt.file_name());
@@ -107,7 +107,8 @@ pub(super) async fn returned(
     OrderId(id): OrderId,
     signed_in: SignedIn,
 ) -> Result<Response, SiteError> {
-    let (payments, account) = (&signed_in.visit.shared.parts.payments, signed_in.customer.account);
+    let (payments, account) =
+        (&signed_in.visit.shared.parts.customers.payments, signed_in.customer.account);
     let order = match payments.returned(&id, account, signed_in.visit.now).await {
         Err(PaymentError::Provider(error)) => {
             tracing::warn!(
@@ -141,7 +142,7 @@ pub(super) async fn turned_back(
     OrderId(id): OrderId,
     signed_in: SignedIn,
 ) -> Result<Response, SiteError> {
-    let payments = &signed_in.visit.shared.parts.payments;
+    let payments = &signed_in.visit.shared.parts.customers.payments;
     let order = payments.order(&id, signed_in.customer.account).await?;
     match order.state() {
         OrderState::Open => {
@@ -155,7 +156,7 @@ pub(super) async fn turned_back(
 /// The form that cancels an order.
 pub(super) async fn cancel(OrderId(id): OrderId, form: SignedForm) -> Result<Response, SiteError> {
     let SignedIn { visit, customer } = &form.signed_in;
-    let payments = &visit.shared.parts.payments;
+    let payments = &visit.shared.parts.customers.payments;
     let order = payments.cancelled(&id, customer.account, visit.now).await?;
     Ok(see_other(&format!("/checkout/{}/", order.id)))
 }
@@ -168,7 +169,7 @@ async fn page(
 ) -> Result<Response, SiteError> {
     let SignedIn { visit, customer } = &signed_in;
     // Read again: the payment may have just extended the add-on.
-    let accounts = &visit.shared.parts.accounts;
+    let accounts = &visit.shared.parts.customers.accounts;
     let addons = accounts.customer(customer.account).await?.map(|it| it.addons);
     let expiry = addons.and_then(|addons| addons.expiry(order.addon));
     let refunded = Price { amount: order.refunded, currency: order.price.currency.clone() };

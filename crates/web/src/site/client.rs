@@ -52,7 +52,7 @@ struct ClientIndex<'a> {
 
 /// `/client/v1/`: what a page needs to import the client and to check that it is the same file.
 pub(super) async fn index(State(shared): State<Arc<Shared>>) -> Response {
-    let url = format!("{}{PATH}", shared.parts.public_url);
+    let url = format!("{}{PATH}", shared.parts.settings.public_url);
     let version = env!("CARGO_PKG_VERSION");
     let mut response = Json(ClientIndex { version, url, integrity: integrity() }).into_response();
     let headers = response.headers_mut();

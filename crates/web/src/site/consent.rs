@@ -103,7 +103,7 @@ pub(super) async fn show(
     let row = |scope| {
         let (words, addon) = words(scope);
         let free = scope == Scope::Odds
-            && visit.shared.parts.prices.now().needs(Product::Odds, visit.now).is_none();
+            && visit.shared.parts.customers.prices.now().needs(Product::Odds, visit.now).is_none();
         let lacks = addon.filter(|(addon, _)| !free && !customer.addons.has(*addon, visit.now));
         ScopeRow { words, lacks: lacks.map(|(_, name)| name) }
     };
@@ -155,7 +155,7 @@ pub(super) async fn decide(
         scopes: request.scopes,
         challenge: &request.challenge,
     };
-    let code = visit.shared.parts.oauth.grant(&consent, visit.now).await?;
+    let code = visit.shared.parts.customers.oauth.grant(&consent, visit.now).await?;
     Ok(see_other(&request.redirect.with_code(code.expose())))
 }
 
@@ -196,15 +196,15 @@ async fn client(
     client_id: &str,
 ) -> Result<Result<Arc<Client>, ClientError>, SiteError> {
     let parts = &visit.shared.parts;
-    let id = match parts.clients.parse_id(client_id) {
+    let id = match parts.customers.clients.parse_id(client_id) {
         Ok(id) => id,
         Err(error) => return Ok(Err(error)),
     };
-    if let Some(client) = parts.clients.cached(&id) {
+    if let Some(client) = parts.customers.clients.cached(&id) {
         return Ok(Ok(client));
     }
-    parts.limits.client_document(address)?;
-    Ok(parts.clients.fetch(&id).await)
+    parts.admission.limits.client_document(address)?;
+    Ok(parts.customers.clients.fetch(&id).await)
 }
 
 fn refusal(signed_in: &SignedIn, error: &ClientError) -> Result<Examination, SiteError> {

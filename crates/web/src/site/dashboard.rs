@@ -101,16 +101,18 @@ impl From<&ConnectedApp> for AppRow {
 pub(super) async fn show(signed_in: SignedIn, headers: HeaderMap) -> Result<Response, SiteError> {
     let SignedIn { visit, customer } = &signed_in;
     let parts = &visit.shared.parts;
-    let usage = parts.meter.last_30_days(customer.account, visit.now).await?;
-    let named_keys = parts.accounts.named_keys(customer.account).await?.len();
-    let apps = parts.oauth.connected_apps(customer.account, visit.now).await?;
+    let usage = parts.customers.meter.last_30_days(customer.account, visit.now).await?;
+    let named_keys = parts.customers.accounts.named_keys(customer.account).await?.len();
+    let apps = parts.customers.oauth.connected_apps(customer.account, visit.now).await?;
     // A prefetched page must not use up the one time that the key is shown.
     let new_key: Option<Key> = match is_fetched_early(&headers) {
         true => None,
-        false => parts.accounts.take_new_key(customer.account, NewKeyKind::Main, visit.now),
+        false => {
+            parts.customers.accounts.take_new_key(customer.account, NewKeyKind::Main, visit.now)
+        }
     };
     let founder = customer.founder.is_some();
-    let catalogue = parts.prices.now();
+    let catalogue = parts.customers.prices.now();
     let catalogue = catalogue.of_country(customer.country);
     let standing = |addon| AddonStatus::new(catalogue, addon, founder, &customer.addons, visit.now);
     let created = customer.key_created.map(|at| Moment::day(at).text);
@@ -125,7 +127,7 @@ pub(super) async fn show(signed_in: SignedIn, headers: HeaderMap) -> Result<Resp
         named_keys,
         addons: Addon::ALL.map(standing).into(),
         odds_free_until: catalogue.odds_free_until.filter(|end| visit.now < *end).map(last_day),
-        sockets: parts.registry.sockets_of(customer.account),
+        sockets: parts.admission.registry.sockets_of(customer.account),
         apps: apps.iter().map(AppRow::from).collect(),
         charts: charts(&usage, Day::at(visit.now)),
         products: by_product(&usage),
@@ -177,7 +179,7 @@ pub(super) async fn head(_: SignedIn) -> Response {
 /// Regenerate: the next page shows the key, so that reloading it creates no other.
 pub(super) async fn regenerate(form: SignedForm) -> Result<Response, SiteError> {
     let SignedIn { visit, customer } = &form.signed_in;
-    let accounts = &visit.shared.parts.accounts;
+    let accounts = &visit.shared.parts.customers.accounts;
     let key = accounts.regenerate_key(customer.account, visit.now).await?;
     accounts.keep_new_key(customer.account, NewKeyKind::Main, key, visit.now);
     Ok(see_other("/dashboard/"))
@@ -189,6 +191,6 @@ pub(super) async fn disconnect(
 ) -> Result<Response, SiteError> {
     let SignedIn { visit, customer } = &signed_in;
     let app = fields.text("app").parse().map_err(|_| SiteError::NotFound)?;
-    visit.shared.parts.oauth.disconnect(customer.account, app, visit.now).await?;
+    visit.shared.parts.customers.oauth.disconnect(customer.account, app, visit.now).await?;
     Ok(see_other("/dashboard/#apps"))
 }

@@ -67,7 +67,8 @@ fn card(shared: &Shared, server: &McpServer, headers: &HeaderMap) -> Response {
     let accepted = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
     let is_requested = accepted.into_iter().any(|line| line.contains(CARD_TYPE));
     let kind = if is_requested { CARD_TYPE } else { "application/json" };
-    let mut response = answer(kind, pretty(&server_card(&shared.parts.public_url, server)));
+    let mut response =
+        answer(kind, pretty(&server_card(&shared.parts.settings.public_url, server)));
     response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
     response
 }
@@ -85,16 +86,16 @@ async fn sport_registry_entry(
 }
 
 fn registry_answer(shared: &Shared, server: &McpServer) -> Response {
-    answer("application/json", pretty(&registry_entry(&shared.parts.public_url, server)))
+    answer("application/json", pretty(&registry_entry(&shared.parts.settings.public_url, server)))
 }
 
 async fn catalog(State(shared): State<Arc<Shared>>) -> Response {
-    answer("application/json", pretty(&catalog_of(&shared.parts.public_url)))
+    answer("application/json", pretty(&catalog_of(&shared.parts.settings.public_url)))
 }
 
 /// `/llms.txt`, in the format of llmstxt.org.
 async fn llms(State(shared): State<Arc<Shared>>) -> Response {
-    answer("text/plain; charset=utf-8", llms_text(&shared.parts.public_url))
+    answer("text/plain; charset=utf-8", llms_text(&shared.parts.settings.public_url))
 }
 
 fn answer(kind: &'static str, body: String) -> Response {

@@ -52,7 +52,7 @@ impl FromRequest<Arc<Shared>> for SignedForm {
 }
 
 fn check_origin(parts: &Parts, shared: &Shared) -> Result<(), SiteError> {
-    match csrf::may_be_ours(&parts.headers, &shared.parts.public_url) {
+    match csrf::may_be_ours(&parts.headers, &shared.parts.settings.public_url) {
         true => Ok(()),
         false => Err(SiteError::ForeignForm),
     }

@@ -72,7 +72,7 @@ impl KeyRow {
 /// `/dashboard/keys/`
 pub(super) async fn show(signed_in: SignedIn, headers: HeaderMap) -> Result<Response, SiteError> {
     let SignedIn { visit, customer } = &signed_in;
-    let accounts = &visit.shared.parts.accounts;
+    let accounts = &visit.shared.parts.customers.accounts;
     // As on the dashboard: a prefetched page must not use up the one time that the key is shown.
     let new_key = match is_fetched_early(&headers) {
         true => None,
@@ -86,7 +86,8 @@ pub(super) async fn act(
     SignedForm { signed_in, fields }: SignedForm,
 ) -> Result<Response, SiteError> {
     let SignedIn { visit, customer } = &signed_in;
-    let (accounts, account, now) = (&visit.shared.parts.accounts, customer.account, visit.now);
+    let (accounts, account, now) =
+        (&visit.shared.parts.customers.accounts, customer.account, visit.now);
     match fields.text("do") {
         "create" => {
             let problem = match terms(&fields, now) {
@@ -120,7 +121,7 @@ async fn show_list(
     fields: Option<&Fields>,
 ) -> Result<Response, SiteError> {
     let SignedIn { visit, customer } = signed_in;
-    let keys = visit.shared.parts.accounts.named_keys(customer.account).await?;
+    let keys = visit.shared.parts.customers.accounts.named_keys(customer.account).await?;
     let text = |name| fields.map_or("", |fields| fields.text(name));
     let scopes = Scope::ALL.into_iter().map(|scope| ScopeField {
         name: scope.as_str(),

@@ -50,12 +50,12 @@ impl<'a> LiveShell<'a> {
         let founder = customer.is_some_and(|it| it.founder.is_some());
         Self {
             here,
-            demo: parts.demo_key.is_some(),
+            demo: parts.demo.key.is_some(),
             signed_in: visit.customer().is_some(),
             key,
             session: customer.filter(may_follow).map(|_| visit.shell("/").token),
             addon_price: customer.filter(|it| !may_follow(it)).map(|customer| {
-                let catalogue = parts.prices.now();
+                let catalogue = parts.customers.prices.now();
                 let prices = catalogue.of_country(customer.country);
                 prices.price(Addon::Websocket, founder).to_string()
             }),
@@ -113,12 +113,12 @@ struct LandingPage<'a> {
 /// `/`: the live page, on a demo and for customers who are logged in; for other visitors the landing page.
 pub(super) async fn home(visit: Visit, request: Request) -> Result<Response, SiteError> {
     let parts = &visit.shared.parts;
-    if parts.demo_key.is_some() || visit.customer().is_some() {
+    if parts.demo.key.is_some() || visit.customer().is_some() {
         return live(&visit, &request);
     }
     visit.show(&LandingPage {
         shell: visit.shell("/"),
-        boards: parts.server.public_boards,
+        boards: parts.settings.server.public_boards,
         offers: pricing::offers(&visit),
     })
 }
@@ -163,8 +163,9 @@ struct SessionTicket {
 pub(super) async fn ticket(form: SignedForm) -> Result<Response, SiteError> {
     let SignedIn { visit, customer } = &form.signed_in;
     let parts = &visit.shared.parts;
-    let Some(caller) = parts.accounts.caller_of(customer.account).await? else {
-        return Ok(HttpError::Unauthorised { public_url: parts.public_url.clone() }.into_response());
+    let Some(caller) = parts.customers.accounts.caller_of(customer.account).await? else {
+        return Ok(HttpError::Unauthorised { public_url: parts.settings.public_url.clone() }
+            .into_response());
     };
     let Some(ticket) = visit.shared.tickets.sell(caller).await? else {
         return Ok(HttpError::Unavailable.into_response());
@@ -179,7 +180,7 @@ pub(super) async fn board(
     State(shared): State<Arc<Shared>>,
     Path(sport): Path<String>,
 ) -> Result<Response, HttpError> {
-    if !shared.parts.server.public_boards || !["football", "tennis"].contains(&&*sport) {
+    if !shared.parts.settings.server.public_boards || !["football", "tennis"].contains(&&*sport) {
         return Err(HttpError::NotFound);
     }
     let body = match channel::image(&shared, &sport, 0).await {
@@ -197,7 +198,7 @@ pub(super) async fn board(
 
 /// The key of a demo, for a page on this machine.
 pub(super) fn demo_key<'a>(visit: &'a Visit, headers: &HeaderMap) -> Option<&'a str> {
-    let key = visit.shared.parts.demo_key.as_deref();
+    let key = visit.shared.parts.demo.key.as_deref();
     // A page of another host whose name was rebound to this address must not read the key.
     key.filter(|_| asks_for_loopback(headers))
 }

@@ -56,10 +56,11 @@ pub(super) async fn log_in(
     let (Some(email), Ok(password)) = (email, password) else {
         return refused(&visit, typed, next);
     };
-    if let Err(wait) = parts.limits.log_in(address, email.as_str(), visit.device(&email)) {
+    if let Err(wait) = parts.admission.limits.log_in(address, email.as_str(), visit.device(&email))
+    {
         return Err(SiteError::TooManyLogIns { wait_s: wait.seconds });
     }
-    match parts.accounts.log_in(&email, password, visit.now).await? {
+    match parts.customers.accounts.log_in(&email, password, visit.now).await? {
         LogInOutcome::In { secret, .. } => {
             let onward = see_other(next.unwrap_or("/dashboard/"));
             visit.make_known(visit.begin_session(onward, &secret).await?, Some(&email))
@@ -78,7 +79,7 @@ fn refused(visit: &Visit, email: &str, next: Option<&str>) -> Result<Response, S
 pub(super) async fn log_out(form: SignedForm) -> Result<Response, SiteError> {
     let visit = &form.signed_in.visit;
     if let Some(secret) = visit.session() {
-        visit.shared.parts.accounts.end_session(secret).await?;
+        visit.shared.parts.customers.accounts.end_session(secret).await?;
     }
     Ok(visit.forget_session(see_other("/login/?done=out")))
 }

@@ -58,7 +58,7 @@ const ORDER: [Addon; 3] = [Addon::Sports, Addon::Websocket, Addon::Odds];
 
 /// `/pricing/`
 pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
-    let all = visit.shared.parts.prices.now();
+    let all = visit.shared.parts.customers.prices.now();
     let customer = visit.customer();
     let catalogue = all.of_country(customer.and_then(|it| it.country));
     let founder = customer.is_some_and(|it| it.founder.is_some());
@@ -88,7 +88,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
 
 /// The offer for a visitor without an account.
 pub(super) fn offers(visit: &Visit) -> Vec<AddonOffer> {
-    let catalogue = visit.shared.parts.prices.now();
+    let catalogue = visit.shared.parts.customers.prices.now();
     ORDER.map(|addon| offer(&catalogue, addon, false, None, visit.now)).into()
 }
 

@@ -66,17 +66,18 @@ pub(super) async fn register(
         visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page(&visit, typed, Some(problem)))
     };
     let Some(email) = Email::parse(typed) else { return refused(NO_ADDRESS.to_owned()) };
-    let password = match parts.accounts.new_password(fields.secret("password"), Some(&email)) {
-        Ok(password) => password,
-        Err(weak) => return refused(sentence(&weak.to_string())),
-    };
-    parts.limits.register(address, email.as_str())?;
-    parts.accounts.register(&email, password, Some(visit.visitor()), visit.now).await?;
+    let password =
+        match parts.customers.accounts.new_password(fields.secret("password"), Some(&email)) {
+            Ok(password) => password,
+            Err(weak) => return refused(sentence(&weak.to_string())),
+        };
+    parts.admission.limits.register(address, email.as_str())?;
+    parts.customers.accounts.register(&email, password, Some(visit.visitor()), visit.now).await?;
     Ok(see_other("/register/sent/"))
 }
 
 fn page<'a>(visit: &'a Visit, email: &'a str, problem: Option<String>) -> RegisterPage<'a> {
-    let chars_min = visit.shared.parts.accounts.password_chars_min();
+    let chars_min = visit.shared.parts.customers.accounts.password_chars_min();
     RegisterPage { shell: visit.shell("/register/"), email, chars_min, problem }
 }
 
@@ -95,20 +96,20 @@ pub(super) async fn resend(
         return visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page);
     };
     let device = visit.device(&email);
-    visit.shared.parts.limits.mail(address, email.as_str(), device)?;
-    visit.shared.parts.accounts.resend_verification(&email, visit.now).await?;
+    visit.shared.parts.admission.limits.mail(address, email.as_str(), device)?;
+    visit.shared.parts.customers.accounts.resend_verification(&email, visit.now).await?;
     Ok(see_other("/register/sent/?again"))
 }
 
 fn sent_page<'a>(visit: &'a Visit, again: bool, problem: Option<&'static str>) -> SentPage<'a> {
-    let demo = visit.shared.parts.demo_key.is_some();
+    let demo = visit.shared.parts.demo.key.is_some();
     SentPage { shell: visit.shell("/register/"), demo, again, problem }
 }
 
 /// `/verify/?link=`: confirms the address at once in the browser that registered it. In any other, such as a
 /// mail scanner, the GET changes nothing: the page asks for the password to set.
 pub(super) async fn verify(visit: Visit) -> Result<Response, SiteError> {
-    let accounts = &visit.shared.parts.accounts;
+    let accounts = &visit.shared.parts.customers.accounts;
     let (link, now) = (visit.query.text("link"), visit.now);
     let verified = accounts.follow_verification(link, Some(visit.visitor()), None, now).await?;
     match verified {
@@ -121,7 +122,7 @@ pub(super) async fn verify(visit: Visit) -> Result<Response, SiteError> {
 pub(super) async fn verify_with(
     FormSubmission { visit, fields }: FormSubmission,
 ) -> Result<Response, SiteError> {
-    let (accounts, link) = (&visit.shared.parts.accounts, fields.text("link"));
+    let (accounts, link) = (&visit.shared.parts.customers.accounts, fields.text("link"));
     let owner = accounts.email_of_link(link).await?;
     let password = match accounts.new_password(fields.secret("password"), owner.as_ref()) {
         Ok(password) => password,
@@ -135,7 +136,7 @@ pub(super) async fn verify_with(
 }
 
 fn choose_page<'a>(visit: &'a Visit, link: &'a str, problem: Option<String>) -> ChoosePage<'a> {
-    let chars_min = visit.shared.parts.accounts.password_chars_min();
+    let chars_min = visit.shared.parts.customers.accounts.password_chars_min();
     ChoosePage { shell: visit.shell("/register/"), link, chars_min, problem }
 }
 
@@ -144,7 +145,7 @@ async fn verified_page(
     link: &str,
     verified: VerificationOutcome,
 ) -> Result<Response, SiteError> {
-    let accounts = &visit.shared.parts.accounts;
+    let accounts = &visit.shared.parts.customers.accounts;
     match verified {
         VerificationOutcome::Now { account } => {
             let secret = accounts.start_session(SessionOwner::Customer(account), visit.now).await?;

@@ -53,7 +53,7 @@ fn ask_page<'a>(visit: &'a Visit, is_sent: bool, problem: Option<&'static str>) 
 }
 
 fn set_page<'a>(visit: &'a Visit, link: &'a str, problem: Option<String>) -> SetPage<'a> {
-    let chars_min = visit.shared.parts.accounts.password_chars_min();
+    let chars_min = visit.shared.parts.customers.accounts.password_chars_min();
     SetPage { shell: visit.shell("/login/"), link, chars_min, problem }
 }
 
@@ -67,9 +67,9 @@ pub(super) async fn ask(
         return visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page);
     };
     let device = visit.device(&email);
-    visit.shared.parts.limits.mail(address, email.as_str(), device)?;
+    visit.shared.parts.admission.limits.mail(address, email.as_str(), device)?;
     let requester = if device.is_some() { Requester::Owner } else { Requester::Stranger };
-    visit.shared.parts.accounts.request_reset(&email, requester, visit.now).await?;
+    visit.shared.parts.customers.accounts.request_reset(&email, requester, visit.now).await?;
     Ok(see_other("/reset/?asked"))
 }
 
@@ -77,7 +77,7 @@ pub(super) async fn ask(
 pub(super) async fn set(
     FormSubmission { visit, fields }: FormSubmission,
 ) -> Result<Response, SiteError> {
-    let (accounts, link) = (&visit.shared.parts.accounts, fields.text("link"));
+    let (accounts, link) = (&visit.shared.parts.customers.accounts, fields.text("link"));
     let owner = accounts.email_of_link(link).await?;
     let password = match accounts.new_password(fields.secret("password"), owner.as_ref()) {
         Ok(password) => password,
@@ -105,7 +105,7 @@ pub(super) async fn set(
 /// account.
 pub(super) async fn change_email(visit: Visit) -> Result<Response, SiteError> {
     let link = visit.query.text("link");
-    let Some(account) = visit.shared.parts.accounts.email_change_of(link).await? else {
+    let Some(account) = visit.shared.parts.customers.accounts.email_change_of(link).await? else {
         return message::no_link(&visit);
     };
     if visit.customer().is_some_and(|customer| customer.account == account) {
@@ -122,7 +122,7 @@ pub(super) async fn confirm_email(
 }
 
 async fn follow_email_change(visit: &Visit, link: &str) -> Result<Response, SiteError> {
-    let accounts = &visit.shared.parts.accounts;
+    let accounts = &visit.shared.parts.customers.accounts;
     match accounts.follow_email_change(link, visit.now).await? {
         LinkOutcome::Done if visit.customer().is_some() => {
             Ok(see_other("/dashboard/settings/?done=email"))

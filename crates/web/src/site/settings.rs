@@ -49,7 +49,7 @@ fn page<'a>(signed_in: &'a SignedIn, problem: Option<&'a str>) -> SettingsPage<'
         email: signed_in.customer.email.as_deref().unwrap_or_default(),
         zone: signed_in.customer.zone.map_or("UTC", ZoneName::as_str),
         zones: ZoneName::all().map(ZoneName::as_str).collect(),
-        chars_min: signed_in.visit.shared.parts.accounts.password_chars_min(),
+        chars_min: signed_in.visit.shared.parts.customers.accounts.password_chars_min(),
         done: None,
         problem,
         deleting: false,
@@ -64,7 +64,7 @@ fn refused(signed_in: &SignedIn, problem: &str) -> Result<Response, SiteError> {
 /// Limits guesses at the password in these forms. Only requests with a session count, so that others cannot
 /// lock the owner out.
 fn guard(SignedIn { visit, customer }: &SignedIn) -> Result<(), SiteError> {
-    Ok(visit.shared.parts.limits.confirm(customer.account)?)
+    Ok(visit.shared.parts.admission.limits.confirm(customer.account)?)
 }
 
 /// Changes the password. All sessions end, and this browser gets a new one.
@@ -73,7 +73,7 @@ pub(super) async fn change_password(
 ) -> Result<Response, SiteError> {
     guard(&signed_in)?;
     let SignedIn { visit, customer } = &signed_in;
-    let accounts = &visit.shared.parts.accounts;
+    let accounts = &visit.shared.parts.customers.accounts;
     let owner = customer.email.as_deref().and_then(Email::parse);
     let new = match accounts.new_password(fields.secret("new"), owner.as_ref()) {
         Ok(new) => new,
@@ -106,9 +106,14 @@ pub(super) async fn change_email(
     let Ok(password) = Password::parse(fields.secret("password")) else {
         return refused(&signed_in, WRONG_PASSWORD);
     };
-    parts.limits.mail(peer.0, email.as_str(), None)?;
+    parts.admission.limits.mail(peer.0, email.as_str(), None)?;
     let account = customer.account;
-    match parts.accounts.request_email_change(account, &email, password, visit.now).await? {
+    match parts
+        .customers
+        .accounts
+        .request_email_change(account, &email, password, visit.now)
+        .await?
+    {
         EmailChangeOutcome::Sent => Ok(see_other("/dashboard/settings/?done=asked")),
         EmailChangeOutcome::WrongPassword => refused(&signed_in, WRONG_PASSWORD),
         EmailChangeOutcome::TooMany => {
@@ -124,7 +129,7 @@ pub(super) async fn set_zone(
     let Some(zone) = ZoneName::parse(fields.text("zone")) else {
         return refused(&signed_in, "There is no such time zone. Nothing was changed.");
     };
-    let accounts = &signed_in.visit.shared.parts.accounts;
+    let accounts = &signed_in.visit.shared.parts.customers.accounts;
     accounts.set_zone(signed_in.customer.account, Some(zone)).await?;
     Ok(see_other("/dashboard/settings/?done=zone"))
 }
@@ -134,7 +139,7 @@ pub(super) async fn sign_out(
     SignedForm { signed_in, .. }: SignedForm,
 ) -> Result<Response, SiteError> {
     let SignedIn { visit, customer } = &signed_in;
-    visit.shared.parts.accounts.end_all_sessions(customer.account).await?;
+    visit.shared.parts.customers.accounts.end_all_sessions(customer.account).await?;
     Ok(visit.forget_session(see_other("/login/?done=out")))
 }
 
@@ -154,7 +159,7 @@ pub(super) async fn delete(
     let Ok(password) = Password::parse(fields.secret("password")) else {
         return wrong(WRONG_PASSWORD);
     };
-    let accounts = &visit.shared.parts.accounts;
+    let accounts = &visit.shared.parts.customers.accounts;
     match accounts.delete_account(customer.account, password, visit.now).await? {
         ReauthOutcome::Done => Ok(visit.forget_session(see_other("/login/?done=deleted"))),
         ReauthOutcome::WrongPassword => wrong(WRONG_PASSWORD),

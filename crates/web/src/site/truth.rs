@@ -41,7 +41,7 @@ pub(super) async fn show(visit: Visit, request: Request) -> Result<Response, Sit
 
 /// The demo's source, for a page on this machine: a page that gets the demo's key may also interrupt it.
 fn demo_feed<'a>(visit: &'a Visit, headers: &HeaderMap) -> Option<&'a PlaybackControl> {
-    demo_key(visit, headers).and(visit.shared.parts.demo_feed.as_ref())
+    demo_key(visit, headers).and(visit.shared.parts.demo.feed.as_ref())
 }
 
 /// An interruption that has begun.

@@ -69,7 +69,7 @@ impl Visit {
     /// The browser as the account of this address recognises it.
     pub(super) fn device(&self, email: &Email) -> Option<Device> {
         let cookie = self.device.as_deref()?;
-        self.shared.parts.accounts.device(cookie, email, self.now)
+        self.shared.parts.customers.accounts.device(cookie, email, self.now)
     }
 
     /// Makes the account of this address recognise the browser, because it has presented the password or a
@@ -83,7 +83,7 @@ impl Visit {
         mut response: Response,
         email: Option<&Email>,
     ) -> Result<Response, SiteError> {
-        let accounts = &self.shared.parts.accounts;
+        let accounts = &self.shared.parts.customers.accounts;
         if let Some(email) = email {
             let device = accounts.new_device(email, self.now)?;
             let age_s = Some(accounts.device_age_s());
@@ -157,7 +157,7 @@ impl Visit {
         mut response: Response,
         secret: &SessionSecret,
     ) -> Result<Response, SiteError> {
-        let accounts = &self.shared.parts.accounts;
+        let accounts = &self.shared.parts.customers.accounts;
         if let Some(old) = self.session() {
             accounts.end_session(old).await?;
         }
@@ -196,7 +196,7 @@ async fn member(
     secret: SessionSecret,
     now: Micros,
 ) -> Result<Option<CustomerSession>, SiteError> {
-    let accounts = &shared.parts.accounts;
+    let accounts = &shared.parts.customers.accounts;
     let Some(session) = accounts.session(secret.expose(), now).await? else { return Ok(None) };
     let accounts::SessionOwner::Customer(account) = session.who else { return Ok(None) };
     let customer = accounts.customer(account).await?;

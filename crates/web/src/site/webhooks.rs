@@ -260,7 +260,7 @@ async fn show_webhook(
 }
 
 fn webhooks(signed_in: &SignedIn) -> &Webhooks {
-    &signed_in.visit.shared.parts.webhooks
+    &signed_in.visit.shared.parts.customers.webhooks
 }
 
 fn account(signed_in: &SignedIn) -> i64 {

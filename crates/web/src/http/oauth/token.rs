@@ -62,7 +62,7 @@ pub(super) async fn exchange(
 ) -> Result<Response, TokenError> {
     let base = shared.base_url(request.headers());
     let fields = form(&shared, peer, request).await?;
-    let (oauth, now) = (&shared.parts.oauth, clock::wall());
+    let (oauth, now) = (&shared.parts.customers.oauth, clock::wall());
     let client_id = required(&fields, "client_id", "client_id is missing")?;
     let audience = request::audience(&fields, &base)
         .map_err(|_| TokenError::Refused(TokenRefusal::InvalidTarget))?;
@@ -102,7 +102,7 @@ pub(super) async fn revoke(
     let fields = form(&shared, peer, request).await?;
     let token = required(&fields, "token", "token is missing")?;
     let client_id = Some(fields.text("client_id")).filter(|it| !it.is_empty());
-    shared.parts.oauth.revoke(token, client_id, clock::wall()).await?;
+    shared.parts.customers.oauth.revoke(token, client_id, clock::wall()).await?;
     Ok(without_storing(StatusCode::OK.into_response()))
 }
 
@@ -111,7 +111,7 @@ async fn form(
     Peer(address): Peer,
     request: Request,
 ) -> Result<Fields, TokenError> {
-    shared.parts.limits.token_request(address).map_err(TokenError::RateLimited)?;
+    shared.parts.admission.limits.token_request(address).map_err(TokenError::RateLimited)?;
     let fields = Fields::read(request).await;
     let fields = fields.map_err(|_| TokenError::InvalidRequest("the body must be a form"))?;
     match fields.has_repeated() {

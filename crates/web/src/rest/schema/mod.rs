@@ -132,7 +132,7 @@ pub(crate) async fn show_openapi(
     Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<Response, HttpError> {
-    let in_flight = shared.parts.limits.request(peer.0).await;
+    let in_flight = shared.parts.admission.limits.request(peer.0).await;
     let _in_flight = in_flight.map_err(HttpError::RateLimited)?;
     let base = shared.base_url(request.headers());
     OPENAPI.answer(&shared, "openapi", &request.into_parts().0, &[(BASE, &base)]).await
@@ -144,7 +144,7 @@ pub(crate) async fn stream_schema(
     Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<Response, HttpError> {
-    let in_flight = shared.parts.limits.request(peer.0).await;
+    let in_flight = shared.parts.admission.limits.request(peer.0).await;
     let _in_flight = in_flight.map_err(HttpError::RateLimited)?;
     let mut response =
         CacheControl::REFERENCE.answer_shared(request.headers(), &STREAM_SCHEMA_BODY);
@@ -160,7 +160,7 @@ pub(crate) async fn asyncapi(
     Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<Response, HttpError> {
-    let in_flight = shared.parts.limits.request(peer.0).await;
+    let in_flight = shared.parts.admission.limits.request(peer.0).await;
     let _in_flight = in_flight.map_err(HttpError::RateLimited)?;
     let base = shared.base_url(request.headers());
     let (protocol, host) = match base.split_once("://") {
@@ -209,7 +209,7 @@ impl Texts {
         let make = async { Ok::<_, HttpError>(SharedBody::new(filled())) };
         let body = shared.documents.get_or_make(&name, make).await?;
         let mut response = CacheControl::REFERENCE.answer_shared(&request.headers, &body);
-        if shared.parts.server.public_url.is_empty() {
+        if shared.parts.settings.server.public_url.is_empty() {
             response.headers_mut().insert(CACHE_CONTROL, OWN);
             response.headers_mut().insert(VARY, ADDRESS_FIELDS);
         } else {

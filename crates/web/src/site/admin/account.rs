@@ -134,7 +134,13 @@ pub(super) async fn gift(
         return page(&operator, id, None, Some(why)).await;
     };
     open(&operator, id).await?;
-    operator.shared.parts.accounts.grant_addon(id, addon, days, &note, operator.now).await?;
+    operator
+        .shared
+        .parts
+        .customers
+        .accounts
+        .grant_addon(id, addon, days, &note, operator.now)
+        .await?;
     info!(operator = ?operator.admin, account = %id, %addon, days, "an operator granted days");
     Ok(done(id, "gift"))
 }
@@ -175,7 +181,7 @@ async fn set_blocked(
     blocked: bool,
 ) -> Result<Response, SiteError> {
     open(operator, id).await?;
-    operator.shared.parts.accounts.block(id, blocked, operator.now).await?;
+    operator.shared.parts.customers.accounts.block(id, blocked, operator.now).await?;
     info!(operator = ?operator.admin, account = %id, blocked, "an account was blocked or unblocked");
     Ok(done(id, if blocked { "block" } else { "unblock" }))
 }
@@ -185,7 +191,7 @@ pub(super) async fn refund(
     Path(order): Path<String>,
     OperatorForm { operator, fields }: OperatorForm,
 ) -> Result<Response, SiteError> {
-    let payments = &operator.shared.parts.payments;
+    let payments = &operator.shared.parts.customers.payments;
     let order = match payments.order_of_any_account(&order).await {
         Err(PaymentError::NoOrder) => return Err(SiteError::NotFound),
         order => order?,
@@ -248,7 +254,7 @@ fn done(id: AccountId, what: &str) -> Response {
 
 /// The account, if it exists and is not deleted.
 async fn open(operator: &Operator, id: AccountId) -> Result<AccountSummary, SiteError> {
-    let found = operator.shared.parts.accounts.account(id).await?;
+    let found = operator.shared.parts.customers.accounts.account(id).await?;
     found.filter(|it| it.deleted.is_none()).ok_or(SiteError::NotFound)
 }
 
@@ -259,13 +265,19 @@ async fn page(
     problem: Option<String>,
 ) -> Result<Response, SiteError> {
     let parts = &operator.shared.parts;
-    let account = parts.accounts.account(id).await?.ok_or(SiteError::NotFound)?;
+    let account = parts.customers.accounts.account(id).await?.ok_or(SiteError::NotFound)?;
     let filter = LedgerFilter { account: Some(id), ..LedgerFilter::all() };
-    let sums = LedgerStore::new(parts.accounts.database()).sums(&filter).await?;
+    let sums = LedgerStore::new(parts.customers.accounts.database()).sums(&filter).await?;
     let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let founder = account.founder.is_some();
     let standing = |addon| {
-        AddonStatus::new(&parts.prices.now(), addon, founder, &account.addons, operator.now)
+        AddonStatus::new(
+            &parts.customers.prices.now(),
+            addon,
+            founder,
+            &account.addons,
+            operator.now,
+        )
     };
     let page = AccountPage {
         shell: operator.shell("/admin/accounts/"),
@@ -279,13 +291,27 @@ async fn page(
         done,
         problem,
         facts: facts(&account),
-        keys: parts.accounts.keys_of(id).await?.into_iter().map(KeyRow::from).collect(),
+        keys: parts.customers.accounts.keys_of(id).await?.into_iter().map(KeyRow::from).collect(),
         addons: Addon::ALL.map(standing).into(),
         days_max: Accounts::DAYS_MAX,
-        orders: parts.payments.orders(id).await?.iter().map(AdminOrderRow::from).collect(),
-        ledger: parts.payments.ledger(id).await?.into_iter().map(AdminLedgerRow::from).collect(),
+        orders: parts
+            .customers
+            .payments
+            .orders(id)
+            .await?
+            .iter()
+            .map(AdminOrderRow::from)
+            .collect(),
+        ledger: parts
+            .customers
+            .payments
+            .ledger(id)
+            .await?
+            .into_iter()
+            .map(AdminLedgerRow::from)
+            .collect(),
         sums: sums.iter().map(SumRow::from).collect(),
-        usage: usage(&parts.meter.last_30_days(id, operator.now).await?),
+        usage: usage(&parts.customers.meter.last_30_days(id, operator.now).await?),
     };
     html(status, &page)
 }

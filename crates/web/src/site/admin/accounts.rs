@@ -62,7 +62,7 @@ pub(super) async fn show(
         // One extra row shows whether there is another page.
         limit: PAGE + 1,
     };
-    let mut found = operator.shared.parts.accounts.search(search).await?;
+    let mut found = operator.shared.parts.customers.accounts.search(search).await?;
     let has_more = found.len() > PAGE as usize;
     found.truncate(PAGE as usize);
     let last = found.last().filter(|_| has_more);

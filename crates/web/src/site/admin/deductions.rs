@@ -47,7 +47,7 @@ pub(super) async fn add(
         return page(&operator, Some(format!("{name} must be {expected}. Nothing was added.")))
             .await;
     }
-    let history = &operator.shared.parts.history;
+    let history = &operator.shared.parts.matches.history;
     if !history.archive().add_deduction(&competition, &deduction, operator.now).await? {
         let problem = format!("There are {DEDUCTIONS_MAX} deductions. Nothing was added.");
         return page(&operator, Some(problem)).await;
@@ -61,14 +61,14 @@ pub(super) async fn remove(
     OperatorForm { operator, fields }: OperatorForm,
 ) -> Result<Response, SiteError> {
     if let Ok(id) = fields.text("id").parse() {
-        operator.shared.parts.history.archive().remove_deduction(id).await?;
+        operator.shared.parts.matches.history.archive().remove_deduction(id).await?;
         info!(operator = ?operator.admin, id, "an operator removed a deduction");
     }
     Ok(see_other(HERE))
 }
 
 async fn page(operator: &Operator, problem: Option<String>) -> Result<Response, SiteError> {
-    let rows = operator.shared.parts.history.archive().deductions().await?;
+    let rows = operator.shared.parts.matches.history.archive().deductions().await?;
     let status = if problem.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
     html(status, &DeductionsPage { shell: operator.shell(HERE), problem, rows })
 }

@@ -130,7 +130,7 @@ impl Figures {
             at: now,
             tiles: tiles(shared, &samples, &mut state, &today, now),
             feeds,
-            cluster: shared.parts.cluster.as_ref().map(|view| (view.0)()),
+            cluster: shared.parts.hub.cluster.as_ref().map(|view| (view.0)()),
             tables: tables.map(|(name, counts)| (name, counted(counts))).into(),
         })
     }
@@ -143,7 +143,7 @@ impl FigureState {
         {
             return Ok(today.clone());
         }
-        let today = DailyFigures::read(shared.parts.accounts.database(), now).await?;
+        let today = DailyFigures::read(shared.parts.customers.accounts.database(), now).await?;
         self.today = Some((now, today.clone()));
         Ok(today)
     }
@@ -164,7 +164,7 @@ fn tiles(
     let publications = state.publications.at(now, sum("matchwire_publications_total"));
     let tile = |name, title, value| Tile { name, title, value };
     vec![
-        tile("sockets", "Open sockets", Figure::Count(shared.parts.fanout.sockets() as u64)),
+        tile("sockets", "Open sockets", Figure::Count(shared.parts.hub.fanout.sockets() as u64)),
         tile("deliveries_rate", "Delivery rate", Figure::Rate(deliveries)),
         tile("deliveries", "Deliveries since start", count("matchwire_deliveries_total")),
         tile("publications_rate", "Publish rate", Figure::Rate(publications)),

@@ -46,8 +46,8 @@ pub(super) async fn log_in(
     let (1..=NAME_MAX, Ok(password)) = (name.len(), password) else {
         return refused(&visit, "");
     };
-    parts.limits.log_in_operator(address, &format!("{THROTTLE}{name}"))?;
-    match parts.accounts.log_in_admin(name, password, visit.now).await? {
+    parts.admission.limits.log_in_operator(address, &format!("{THROTTLE}{name}"))?;
+    match parts.customers.accounts.log_in_admin(name, password, visit.now).await? {
         LogInOutcome::In { secret, .. } => {
             info!(name, "an operator logged in");
             entered(&visit, &secret).await
@@ -57,7 +57,7 @@ pub(super) async fn log_in(
 }
 
 async fn entered(visit: &Visit, secret: &SessionSecret) -> Result<Response, SiteError> {
-    let session = visit.shared.parts.accounts.session(secret.expose(), visit.now).await?;
+    let session = visit.shared.parts.customers.accounts.session(secret.expose(), visit.now).await?;
     let age_s = session.map(|it| it.expires.saturating_sub(visit.now) / 1_000_000);
     let cookie = CookieName::Admin.set(secret.expose(), age_s, visit.shared.is_https());
     Ok(with_cookie(see_other("/admin/"), cookie))
@@ -71,7 +71,7 @@ fn refused(visit: &Visit, name: &str) -> Result<Response, SiteError> {
 /// The form of `/admin/logout/`.
 pub(super) async fn log_out(form: OperatorForm) -> Result<Response, SiteError> {
     let operator: &Operator = &form.operator;
-    operator.shared.parts.accounts.end_session(operator.secret()).await?;
+    operator.shared.parts.customers.accounts.end_session(operator.secret()).await?;
     let forgotten = CookieName::Admin.forget(operator.shared.is_https());
     Ok(with_cookie(see_other("/admin/login/"), forgotten))
 }

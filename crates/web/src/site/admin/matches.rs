@@ -261,7 +261,7 @@ async fn order_it(
 }
 
 fn store(operator: &Operator) -> IdentityStore {
-    IdentityStore::new(operator.shared.parts.accounts.database())
+    IdentityStore::new(operator.shared.parts.customers.accounts.database())
 }
 
 async fn page(

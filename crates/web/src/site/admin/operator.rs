@@ -41,7 +41,7 @@ impl Operator {
         let now = clock::wall();
         let cookie = CookieName::Admin.read(headers, shared.is_https());
         let Some(secret) = cookie.and_then(SessionSecret::parse) else { return Ok(None) };
-        let session = shared.parts.accounts.session(secret.expose(), now).await?;
+        let session = shared.parts.customers.accounts.session(secret.expose(), now).await?;
         let Some(SessionOwner::Admin(admin)) = session.map(|session| session.who) else {
             return Ok(None);
         };
@@ -94,7 +94,7 @@ impl FromRequest<Arc<Shared>> for OperatorForm {
 
     async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
-        if !may_be_ours(&parts.headers, &shared.parts.public_url) {
+        if !may_be_ours(&parts.headers, &shared.parts.settings.public_url) {
             return Err(SiteError::ForeignForm.into_response());
         }
         let operator = Operator::from_request_parts(&mut parts, shared).await?;

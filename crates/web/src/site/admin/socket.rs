@@ -79,7 +79,7 @@ pub(super) async fn show(
         journal: Vec::new(),
         watching: String::new(),
     };
-    match shared.parts.fanout.explain_socket(id, ANSWER_WITHIN).await {
+    match shared.parts.hub.fanout.explain_socket(id, ANSWER_WITHIN).await {
         Ok(Explanation::Open { report, journal, watch }) => {
             page.watching = watching(watch, operator.now);
             page.journal = journal_rows(&journal);

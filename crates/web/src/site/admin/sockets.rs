@@ -157,7 +157,7 @@ pub(super) async fn show(
         }
     }
     let is_filtered = selection.keys.is_some() || selection.channel.is_some();
-    let list = match shared.parts.fanout.list_sockets(selection, ANSWER_WITHIN).await {
+    let list = match shared.parts.hub.fanout.list_sockets(selection, ANSWER_WITHIN).await {
         Ok(list) => list,
         Err(error) => {
             problems.push(format!("There is no list now: {error}. Reload the page."));
@@ -179,7 +179,7 @@ pub(super) async fn show(
         account: account.to_owned(),
         channel: channel.to_owned(),
         problems,
-        open: shared.parts.fanout.sockets(),
+        open: shared.parts.hub.fanout.sockets(),
         matching: list.matching,
         is_filtered,
         rows,
@@ -189,7 +189,7 @@ pub(super) async fn show(
 
 /// The callers with open sockets, by the number of their key.
 pub(super) fn callers(shared: &Shared) -> HashMap<u64, Caller> {
-    let all = shared.parts.registry.callers().into_iter();
+    let all = shared.parts.admission.registry.callers().into_iter();
     all.map(|(key, caller)| (key.number(), caller)).collect()
 }
 
@@ -199,7 +199,7 @@ async fn matching_accounts(
     problems: &mut Vec<String>,
 ) -> Result<HashSet<AccountId>, SiteError> {
     let search = AccountSearch { text, before: None, limit: ACCOUNTS_MAX + 1 };
-    let mut found = shared.parts.accounts.search(search).await?;
+    let mut found = shared.parts.customers.accounts.search(search).await?;
     if found.len() > ACCOUNTS_MAX as usize {
         found.truncate(ACCOUNTS_MAX as usize);
         problems
@@ -232,10 +232,10 @@ impl<'a> Owners<'a> {
         let name = match self.names.entry(account) {
             Entry::Occupied(entry) => entry.get().clone(),
             Entry::Vacant(unknown) => {
-                let Some(summary) = shared.parts.accounts.account(account).await? else {
+                let Some(summary) = shared.parts.customers.accounts.account(account).await? else {
                     return Ok(None);
                 };
-                let keys = shared.parts.accounts.keys_of(account).await?;
+                let keys = shared.parts.customers.accounts.keys_of(account).await?;
                 self.prefixes.extend(keys.into_iter().map(|key| (key.key.number(), key.prefix)));
                 unknown.insert(accounts::name(&summary)).clone()
             }

@@ -89,7 +89,7 @@ pub(super) async fn show(
     operator: Operator,
     Query(query): Query<SourcesQuery>,
 ) -> Result<Response, SiteError> {
-    let path = operator.shared.parts.quarantine.clone();
+    let path = operator.shared.parts.hub.quarantine.clone();
     let source = query.source.clone();
     let read = tokio::task::spawn_blocking(move || {
         let source = Some(&*source).filter(|source| !source.is_empty());
@@ -105,7 +105,7 @@ pub(super) async fn show(
         }
         Err(_) => return Err(SiteError::Internal),
     };
-    let states = StateStore::new(operator.shared.parts.accounts.database());
+    let states = StateStore::new(operator.shared.parts.customers.accounts.database());
     let of_one = Some(&*query.source).filter(|source| !source.is_empty());
     let states = states.newest(of_one, STATES_SHOWN).await?;
     let feeds = figures::feeds(&operator.shared, wall()).await;

@@ -40,7 +40,7 @@ struct PoolRow {
 }
 
 pub(super) async fn show(operator: Operator) -> Result<Response, SiteError> {
-    let work = operator.shared.parts.limits.work();
+    let work = operator.shared.parts.admission.limits.work();
     let mut payers = Vec::new();
     for payer in work.dearest(PAYERS_MAX, work.now()) {
         payers.push(row(&operator, payer).await?);
@@ -66,7 +66,7 @@ async fn row(operator: &Operator, payer: PayerUse) -> Result<PayerRow, SiteError
         Payer::Address(address) => (None, address.to_string()),
         Payer::Account(number) => {
             let number = number.cast_signed();
-            let found = operator.shared.parts.accounts.account(AccountId(number)).await?;
+            let found = operator.shared.parts.customers.accounts.account(AccountId(number)).await?;
             let name = found.map(|summary| accounts::name(&summary));
             (Some(number), name.unwrap_or_else(|| "deleted".to_owned()))
         }

@@ -45,7 +45,7 @@ pub(super) async fn show(
     format: Format,
     headers: HeaderMap,
 ) -> Result<Response, SiteError> {
-    let base = &*visit.shared.parts.public_url;
+    let base = &*visit.shared.parts.settings.public_url;
     let chosen = McpServer::named(visit.query.text("server")).unwrap_or(&mcp_servers::ALL[0]);
     let demo_key = live::demo_key(&visit, &headers);
     let rows = mcp_servers::ALL.iter().map(|server| ServerRow {

@@ -129,15 +129,15 @@ struct Facts<'a> {
 impl<'a> Facts<'a> {
     fn new(visit: &'a Visit, page: &'static str) -> Self {
         let parts = &visit.shared.parts;
-        let base = &*parts.public_url;
+        let base = &*parts.settings.public_url;
         let prefix = visit.customer().and_then(|customer| customer.key_prefix.as_deref());
         let socket = format!("{}/stream/v1", base.replacen("http", "ws", 1));
-        let sports = parts.prices.now().price(Addon::Sports, false).to_string();
+        let sports = parts.customers.prices.now().price(Addon::Sports, false).to_string();
         let numbers = Numbers::new(
-            &parts.server,
-            &parts.fanout_settings,
-            &parts.hub_settings,
-            &parts.limits.config(),
+            &parts.settings.server,
+            &parts.settings.fanout,
+            &parts.settings.hub,
+            &parts.admission.limits.config(),
         );
         Self { page, sports, base, socket, prefix, numbers }
     }
@@ -198,7 +198,7 @@ fn show(visit: &Visit, page: &impl Template) -> Result<Response, SiteError> {
 
 /// The body of a page as Markdown.
 fn markdown(visit: &Visit, body: &impl Template) -> Result<Response, SiteError> {
-    let base = &visit.shared.parts.public_url;
+    let base = &visit.shared.parts.settings.public_url;
     let html = body.render().map_err(|error| {
         error!(%error, "cannot render a page");
         SiteError::Internal
