@@ -102,18 +102,15 @@ fn documents() -> Router<Arc<Shared>> {
 /// The webhooks of customers.
 #[cfg(feature = "webhooks")]
 fn customer_webhooks() -> Router<Arc<Shared>> {
-    use rest::webhooks;
+    use rest::webhooks::{change, create, delete, deliveries, list, resend, rotate, show, test};
 
     Router::new()
-        .route("/api/v2/webhooks/", get(webhooks::list).post(webhooks::create))
-        .route(
-            "/api/v2/webhooks/{id}/",
-            get(webhooks::show).post(webhooks::change).delete(webhooks::delete),
-        )
-        .route("/api/v2/webhooks/{id}/rotate/", post(webhooks::rotate))
-        .route("/api/v2/webhooks/{id}/test/", post(webhooks::test))
-        .route("/api/v2/webhooks/{id}/deliveries/", get(webhooks::deliveries))
-        .route("/api/v2/webhooks/{id}/deliveries/{message}/resend/", post(webhooks::resend))
+        .route("/api/v2/webhooks/", get(list).post(create))
+        .route("/api/v2/webhooks/{id}/", get(show).post(change).delete(delete))
+        .route("/api/v2/webhooks/{id}/rotate/", post(rotate))
+        .route("/api/v2/webhooks/{id}/test/", post(test))
+        .route("/api/v2/webhooks/{id}/deliveries/", get(deliveries))
+        .route("/api/v2/webhooks/{id}/deliveries/{message}/resend/", post(resend))
 }
 
 #[cfg(not(feature = "webhooks"))]
