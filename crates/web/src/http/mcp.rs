@@ -21,7 +21,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::Shared;
 
-/// The routes of the servers, which ask the hub's other routes. `docs` are pages that they offer as resources; `stop` ends calls that wait, and streams.
+/// The routes of the servers, which ask the hub's other routes. `docs` are pages that they offer as resources. `stop` ends
+/// calls that wait, and streams.
 pub(crate) fn routes(
     shared: &Shared,
     rest: Router,
