@@ -9,6 +9,7 @@ mod customers;
 mod demo;
 mod error;
 mod exports;
+pub(crate) mod films;
 mod listening;
 pub(crate) mod log_files;
 mod orders;
