@@ -65,6 +65,7 @@ pub(super) struct HubServices {
     /// In a cluster, the node's copy of the log.
     #[cfg_attr(not(feature = "webhooks"), expect(dead_code, reason = "only webhooks read it"))]
     pub records: Arc<dyn RecordSource>,
+    #[cfg_attr(not(feature = "films"), expect(dead_code, reason = "there are none"))]
     pub films: FilmList,
     pub limits: Limits,
     /// The open sockets.

@@ -67,6 +67,7 @@ pub(super) fn parts(
         history: history.with_competitions(stores.history.competitions.clone()),
         predictor: stores.history.predictor.clone(),
         signals: stores.history.signals.clone(),
+        #[cfg(feature = "films")]
         films: hub.films.clone(),
         public_url: listener.address.public_url.clone(),
         demo_key: stores.demo_key.clone(),

@@ -38,6 +38,7 @@ mod peer;
 mod pricing;
 mod push_limits;
 mod registry;
+#[cfg(feature = "films")]
 mod replays;
 mod request_context;
 mod rest;
@@ -105,7 +106,6 @@ use accounts::{Accounts, OAuth, clients::ClientDocuments};
 use cluster::{NodeHealth, ViewCluster};
 use history::{query::History, signal_board::SignalBoard};
 use hub::{config::IngestConfig, sources::PlaybackControl, test_channels::TestTruth};
-use log::film::Films;
 
 /// What requests are answered from.
 #[derive(Debug)]
@@ -142,7 +142,8 @@ pub struct ServerParts {
     /// Signals from odds and play.
     pub signals: SignalBoard,
     /// Recordings of matches that can be replayed, if they are kept.
-    pub films: Option<Films>,
+    #[cfg(feature = "films")]
+    pub films: Option<log::film::Films>,
     /// Where clients reach the hub, without a trailing slash: `server.public_url`, or derived from the listen address.
     pub public_url: String,
     /// Shown on the page of a demo, to requests for a loopback host only.
@@ -267,6 +268,8 @@ fn router(shared: Arc<Shared>) -> Router {
     let router = Router::new();
     #[cfg(feature = "webhooks")]
     let router = router.merge(customer_webhooks::routes());
+    #[cfg(feature = "films")]
+    let router = router.route("/stream/v1/replays/", get(replays::list));
     router
         .route("/", get(pages::home))
         .route("/watch/", get(pages::watch))
@@ -295,7 +298,6 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/ws/live", any(ws::socket))
         .route("/ws/live/", any(ws::socket))
         .route("/stream/v1/channels/{*channel}", get(rest::channel))
-        .route("/stream/v1/replays/", get(replays::list))
         .route("/stream/v1/sse/", get(sse::events))
         .route("/api/v2/account/", get(account::show))
         .route("/api/v2/stream/ticket/", post(rest::ticket))

@@ -16,7 +16,7 @@ use crate::{
     http::{
         account,
         error::{AddonRequired, AuthenticationRequired},
-        images, replays, rest, sse, test_channels,
+        images, rest, sse, test_channels,
     },
     products::Product,
 };
@@ -28,7 +28,6 @@ use crate::{
         account::show,
         rest::ticket,
         rest::channel,
-        replays::list,
         sse::events,
         test_channels::rounds,
         test_channels::output,
@@ -79,6 +78,8 @@ pub(super) fn openapi() -> Value {
     let document = api::document().merge_from(HttpDocument::openapi());
     #[cfg(feature = "webhooks")]
     let document = document.merge_from(crate::http::customer_webhooks::WebhooksDocument::openapi());
+    #[cfg(feature = "films")]
+    let document = document.merge_from(crate::http::replays::ReplaysDocument::openapi());
     let mut document = serde_json::to_value(document).unwrap_or_default();
     document["openapi"] = "3.1.0".into();
     document["info"] = info();
