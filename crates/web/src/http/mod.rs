@@ -30,6 +30,7 @@ mod holders;
 mod images;
 mod ingest;
 mod known_paths;
+mod legacy_sockets;
 mod mcp;
 mod mcp_servers;
 mod oauth;
@@ -293,10 +294,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/metrics", get(rest::metrics))
         .route("/stream/v1", any(ws::socket))
         .route("/stream/v1/", any(ws::socket))
-        .route("/live/football", any(ws::socket))
-        .route("/live/football/", any(ws::socket))
-        .route("/ws/live", any(ws::socket))
-        .route("/ws/live/", any(ws::socket))
+        .merge(legacy_sockets::routes())
         .route("/stream/v1/channels/{*channel}", get(rest::channel))
         .route("/stream/v1/sse/", get(sse::events))
         .route("/api/v2/account/", get(account::show))
