@@ -289,8 +289,9 @@ fn settings_that_need_an_absent_feature_are_refused_with_its_name() {
         assert!(message.contains(needed_by) && message.contains(&command), "{message}");
         assert_eq!(config.missing_features(|_| true).next(), None, "{text}");
     }
-    let is_on_by_default =
-        |feature: &str| ["demo", "films", "sandbox", "webhooks"].contains(&feature);
+    let is_on_by_default = |feature: &str| {
+        ["demo", "films", "legacy-sockets", "sandbox", "webhooks"].contains(&feature)
+    };
     assert_eq!(Config::default().missing_features(is_on_by_default).next(), None);
 }
 

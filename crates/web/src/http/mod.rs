@@ -30,6 +30,7 @@ mod holders;
 mod images;
 mod ingest;
 mod known_paths;
+#[cfg_attr(not(feature = "legacy-sockets"), path = "no_legacy_sockets.rs")]
 mod legacy_sockets;
 mod mcp;
 mod mcp_servers;
