@@ -9,6 +9,8 @@ mod customers;
 mod demo;
 mod error;
 mod exports;
+#[cfg_attr(not(feature = "films"), path = "app/no_films.rs")]
+pub(crate) mod films;
 mod listening;
 pub(crate) mod log_files;
 mod orders;

@@ -343,6 +343,7 @@ impl Config {
             (self.cluster.is_enabled(), "cluster.name", "cluster"),
             (self.demo.enabled, "demo.enabled", "demo"),
             (self.server.test_channels, "server.test_channels", "demo"),
+            (self.log.films_keep_ms > 0, "log.films_keep_ms", "films"),
             (self.payments.sandbox, "payments.sandbox", "sandbox"),
             #[cfg(not(feature = "webhooks"))]
             (!self.webhooks.is_empty(), "[webhooks]", "webhooks"),

@@ -8,8 +8,10 @@ macro_rules! built {
 }
 
 /// Each feature but `full` and `default`, and whether the program was built with it.
-pub const FEATURES: [(&str, bool); 9] =
-    built!["acme" "amqp" "cluster" "demo" "jemalloc" "postgres" "receipts" "sandbox" "webhooks"];
+pub const FEATURES: [(&str, bool); 11] = built![
+    "acme" "amqp" "cluster" "demo" "films" "jemalloc" "legacy-sockets" "postgres" "receipts"
+    "sandbox" "webhooks"
+];
 
 /// Whether the program was built with this feature.
 #[must_use]

@@ -16,7 +16,7 @@ use base::{
     disk::{Folder, is_low},
     supervisor::{self, Lifetime},
 };
-use fanout::{ChannelId, Micros, encode::payload};
+use fanout::{ChannelId, Micros};
 use history::{
     archive::{Inbox, PriceTrail},
     reader::Reader,
@@ -31,16 +31,13 @@ use hub::{
     pipeline::HubHandle,
     recovery::{SNAPSHOT_FORMAT, SavedState},
 };
-use log::{
-    LogPosition,
-    files::SnapshotStore,
-    film::{FilmError, FilmWriter},
-    record::Record,
-};
+use log::{LogPosition, files::SnapshotStore, record::Record};
 use metrics::counter;
 use record::{Key, LiveRecords, MatchChange, signal::SignalRecord};
 use tokio::sync::oneshot;
 use tracing::warn;
+
+use super::films::FilmRecorder;
 
 /// The longest interval of snapshots while nothing changes but the time.
 pub(super) const IDLE_EVERY_US: Micros = 600_000_000;
@@ -53,7 +50,7 @@ pub(super) struct FeedConsumers {
     pub reader: Reader,
     pub inbox: Inbox,
     pub signals: SignalBoard,
-    pub films: Option<FilmWriter>,
+    pub films: FilmRecorder,
     pub snapshots: Option<SnapshotWriter>,
     pub decisions: StoredCount,
     pub hub_handle: HubHandle,
@@ -63,7 +60,6 @@ pub(super) struct FeedConsumers {
 pub(super) struct HistoryFeed {
     to: FeedConsumers,
     live: LiveRecords,
-    films_failed: bool,
     /// Exports of what the hub no longer has, oldest first, until the database has them.
     unwritten: VecDeque<UnwrittenExport>,
     caught_up: Option<oneshot::Sender<()>>,
@@ -140,16 +136,13 @@ impl HistoryFeed {
         let (caught_up, is_caught_up) = oneshot::channel();
         let (live, caught_up) = (LiveRecords::default(), Some(caught_up));
         let (unwritten, writes) = (VecDeque::new(), to.hub_handle.led_last());
-        (Self { to, live, films_failed: false, unwritten, caught_up, writes }, is_caught_up)
+        (Self { to, live, unwritten, caught_up, writes }, is_caught_up)
     }
 
     /// Writes what is left of the films, and ends the thread of the snapshots after the one that it is
     /// writing.
     pub(super) fn end(mut self) {
-        if let Some(films) = &mut self.to.films {
-            let synced = films.sync();
-            self.note_films(synced);
-        }
+        self.to.films.sync();
         if let Some(SnapshotWriter { queue, thread, .. }) = self.to.snapshots {
             drop(queue);
             // The supervisor has reported a panic.
@@ -217,18 +210,6 @@ impl HistoryFeed {
         });
     }
 
-    /// A failure of films is reported once until none has failed. The writer tries them again.
-    fn note_films(&mut self, done: Result<(), FilmError>) {
-        match done {
-            Ok(()) => self.films_failed = false,
-            Err(error) if !self.films_failed => {
-                self.films_failed = true;
-                warn!(error = &error as &dyn std::error::Error, "cannot write films of matches");
-            }
-            Err(_) => {}
-        }
-    }
-
     fn exported(&self) -> Exported {
         let exported = [self.to.inbox.progress(), self.to.signals.progress().clone()];
         Exported(exported.map(|progress| {
@@ -250,21 +231,15 @@ impl Exported {
 
 impl LogConsumer for HistoryFeed {
     fn record(&mut self, record: &Record) {
-        if let Some(films) = &mut self.to.films {
-            let recorded = films.record(record);
-            self.note_films(recorded);
-        }
+        self.to.films.record(record);
     }
 
     fn take_lacking(&mut self) -> Vec<ChannelId> {
-        self.to.films.as_mut().map(FilmWriter::take_lacking).unwrap_or_default()
+        self.to.films.take_lacking()
     }
 
     fn image(&mut self, record: &Record, channel: &ChannelId, image: &ChannelImage) {
-        if let Some(films) = &mut self.to.films {
-            let position = (record.number, record.at);
-            films.image(position, channel, (image.epoch, image.seq), payload(&image.frame));
-        }
+        self.to.films.image(record, channel, image);
     }
 
     fn export(&mut self, Export { removed, mut matches, signals, at }: Export) {

@@ -14,6 +14,7 @@ use super::{
     AppError, StartContext,
     demo::DemoRun,
     exports::{self, FeedConsumers, HistoryFeed, SnapshotTiming, SnapshotWriter},
+    films::{FilmList, FilmRecorder, Replays},
     log_files, milliseconds,
     part_settings::{micros, push_deadlines, quarantine_limits, settings},
     playing::{self, LiveSource, OpenRecording, Sources},
@@ -40,11 +41,7 @@ use hub::{
     sources::states::{StateHistory, StateStore},
     trace::Tracer,
 };
-use log::{
-    RecordSource,
-    files::SnapshotStore,
-    film::{Films, ReplayService},
-};
+use log::{RecordSource, files::SnapshotStore};
 use web::http::Registry;
 
 /// How long a node of a cluster may take, after it has restored its state, to apply what was made meanwhile, before it serves
@@ -68,8 +65,8 @@ pub(super) struct HubServices {
     /// In a cluster, the node's copy of the log.
     #[cfg_attr(not(feature = "webhooks"), expect(dead_code, reason = "only webhooks read it"))]
     pub records: Arc<dyn RecordSource>,
-    /// `None` if no films are kept.
-    pub films: Option<Films>,
+    #[cfg_attr(not(feature = "films"), expect(dead_code, reason = "there are none"))]
+    pub films: FilmList,
     pub limits: Limits,
     /// The open sockets.
     pub registry: Registry,
@@ -104,10 +101,11 @@ impl StartedHub {
         if leads {
             stores.history.signals.end_all_but(&startup.hub().active_signals());
         }
-        let films = log_files::films(config, &startup, followed.1.number);
-        let film_list = films.as_ref().map(|films| films.films().clone());
-        let sockets = Sockets::start(context, stores, &handle, film_list.clone())?;
-        let Sockets { fanout, limits, registry, replays } = sockets;
+        let films = FilmRecorder::open(config, &startup, followed.1.number);
+        let film_list = films.list();
+        let replays = Replays::new(config, film_list.clone());
+        let sockets = Sockets::start(context, stores, &handle, &replays)?;
+        let Sockets { fanout, limits, registry } = sockets;
         // In a cluster they run on the node that leads.
         let played = match &joined {
             None => playing::announce(&mut startup, context, stores.demo.as_ref(), recordings)?,
@@ -246,7 +244,7 @@ pub(super) struct RunningHub {
     handle: HubHandle,
     threads: Running<HistoryFeed>,
     snapshots: Option<SnapshotStore>,
-    replays: Option<ReplayService>,
+    replays: Replays,
     archive: JoinHandle<()>,
     signals: JoinHandle<()>,
     ids: JoinHandle<()>,
@@ -257,9 +255,7 @@ pub(super) struct RunningHub {
 
 impl RunningPart for RunningHub {
     async fn stop(self, deadline: StopDeadline) {
-        if let Some(replays) = self.replays {
-            replays.stop();
-        }
+        self.replays.stop();
         let log = stop_writer(&self.handle, self.threads, self.snapshots, deadline).await;
         // What is not archived in time is in the log.
         deadline.archive().task("archive", self.archive).await;

@@ -70,6 +70,7 @@ pub(super) fn parts(
             cluster: started.node.as_ref().map(|node| node.view.clone()),
             health: hub.health.clone(),
             log_state: hub.log_state.clone(),
+            #[cfg(feature = "films")]
             films: hub.films.clone(),
             test_truth: config.server.test_channels.then(|| TestTruth::new(test_match())),
             quarantine: quarantine::path_beside(config.server.db.beside()),

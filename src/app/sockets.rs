@@ -1,10 +1,13 @@
 //! The shards that serve sockets, with the hosts that answer them, and the limits on what clients use.
 
-use fanout::{ChannelId, Fanout, catch_up::Host};
+use fanout::Fanout;
 use tokio::sync::mpsc;
 
-use super::{AppError, RunMode, StartContext, demo::test_match, part_settings, stores::Stores};
-use crate::config::{Config, FanoutConfig};
+use super::{
+    AppError, RunMode, StartContext, demo::test_match, films::Replays, part_settings,
+    stores::Stores,
+};
+use crate::config::FanoutConfig;
 use accounts::limits::{Limits, LimitsKey};
 use base::{
     supervisor::{self, Lifetime},
@@ -14,16 +17,13 @@ use hub::{
     pipeline::HubHandle,
     test_channels::{TestChannels, TestHost},
 };
-use log::film::{Films, ReplayHost, ReplayService, ReplaySettings};
-use web::{entitlement::needs_of_name, http::Registry};
+use web::http::Registry;
 
 /// The shards, and what they share with the HTTP server.
 pub(super) struct Sockets {
     pub fanout: Fanout,
     pub limits: Limits,
     pub registry: Registry,
-    /// `None` if no films are kept.
-    pub replays: Option<ReplayService>,
 }
 
 impl Sockets {
@@ -32,16 +32,11 @@ impl Sockets {
         StartContext { config, mode, stopped, .. }: StartContext<'_>,
         stores: &Stores,
         hub_handle: &HubHandle,
-        films: Option<Films>,
+        replays: &Replays,
     ) -> Result<Self, AppError> {
-        let replays = films.map(|films| replay_service(config, films));
         let (tests, test_requests) = mpsc::channel(config.fanout.sockets_max);
         let tests = config.server.test_channels.then_some(tests);
-        let host = TestHost { host: hub_handle.clone(), tests };
-        let host: Box<dyn Host> = match replays.clone() {
-            Some(replays) => Box::new(ReplayHost { host, replays }),
-            None => Box::new(host),
-        };
+        let host = replays.host(TestHost { host: hub_handle.clone(), tests });
         let key = match config.cluster.is_enabled() {
             false => LimitsKey::random(),
             true => LimitsKey::shared(stores.accounts.derived_secret("limits of all nodes")),
@@ -64,26 +59,13 @@ impl Sockets {
         let fanout = Fanout::start_on(fanout_limits, name, host, |name, run| {
             supervisor::thread(name, Lifetime::UntilStop, run)
         })?;
-        if let Some(replays) = &replays {
-            let fanout = fanout.clone();
-            replays.start(move |to, response| fanout.respond_replay(to, response))?;
-        }
+        replays.start(&fanout)?;
         if config.server.test_channels {
             let tests = TestChannels::new(test_match(), hub_handle.clone(), fanout.clone());
             let playing = tests.run(test_requests, stopped.clone());
             supervisor::spawn("test channels", Lifetime::UntilStop, playing);
         }
         let registry = Registry::new(sockets_per_account, config.fanout.sockets_max);
-        Ok(Self { fanout, limits, registry, replays })
+        Ok(Self { fanout, limits, registry })
     }
-}
-
-fn replay_service(config: &Config, films: Films) -> ReplayService {
-    let settings = ReplaySettings {
-        replays_max: config.log.replays_max,
-        replays_max_per_account: config.log.replays_max_per_account,
-        ..ReplaySettings::default()
-    };
-    let needs = |channel: &ChannelId| needs_of_name(channel.as_str());
-    ReplayService::new(films, settings, needs)
 }

@@ -20,13 +20,15 @@ use hub::{
 use log::{
     LogPosition,
     files::{self, SnapshotError, SnapshotStore},
-    film::{FilmError, FilmQuery, Films},
     record::Record,
 };
 use record::ids::PublicIds;
 
 use crate::{
-    app::log_files,
+    app::{
+        films::{self, FilmError},
+        log_files,
+    },
     cli::log::{LogCommand, LogExportArgs},
     config::Config,
 };
@@ -92,11 +94,8 @@ fn status(folder: &Path, out: &mut impl Write) -> Result<(), LogCommandError> {
         let bytes = snapshot.file_bytes;
         writeln!(out, "snapshot\tafter record {number}\t{}\t{bytes} bytes", time(at))?;
     }
-    let films = folder.join("films");
-    if films.is_dir() {
-        let films = Films::open(&films)?;
-        let count = films.list(FilmQuery::default()).len();
-        writeln!(out, "films\t{} bytes of {count} matches", films.bytes())?;
+    if let Some((bytes, matches)) = films::size(folder)? {
+        writeln!(out, "films\t{bytes} bytes of {matches} matches")?;
     }
     if status.damaged_bytes > 0 {
         writeln!(out, "damaged\t{} bytes, moved to damaged/", status.damaged_bytes)?;

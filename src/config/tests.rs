@@ -278,6 +278,7 @@ fn settings_that_need_an_absent_feature_are_refused_with_its_name() {
         ("[server]\ndb = \"postgres://h/db\"", "postgres", "postgres://"),
         ("[demo]\nenabled = true", "demo", "demo.enabled"),
         ("[server]\ntest_channels = true\n[demo]\nenabled = false", "demo", "server.test_channels"),
+        ("[log]\nfilms_keep_ms = 1", "films", "log.films_keep_ms"),
         ("[payments]\nsandbox = true", "sandbox", "payments.sandbox"),
     ] {
         let config: Config = toml::from_str(text).unwrap();
@@ -288,7 +289,9 @@ fn settings_that_need_an_absent_feature_are_refused_with_its_name() {
         assert!(message.contains(needed_by) && message.contains(&command), "{message}");
         assert_eq!(config.missing_features(|_| true).next(), None, "{text}");
     }
-    let is_on_by_default = |feature: &str| ["demo", "sandbox", "webhooks"].contains(&feature);
+    let is_on_by_default = |feature: &str| {
+        ["demo", "films", "legacy-sockets", "sandbox", "webhooks"].contains(&feature)
+    };
     assert_eq!(Config::default().missing_features(is_on_by_default).next(), None);
 }
 

@@ -18,10 +18,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     canonical::canonical,
     channels::{ChannelEntry, Subject},
-    dialect::{
-        live::protocol::EventChannel,
-        stream::{self, SeqRange},
-    },
+    dialect::stream::{self, SeqRange},
     hub::{
         Hub,
         sequence::{Sequence, Stamp, TailStep},
@@ -93,7 +90,7 @@ impl Hub {
                 answer
             }
             HostRequest::CatchUp { channel, from, why, bytes_max, .. }
-                if EventChannel::parse(channel.as_str()).is_some() =>
+                if Self::is_legacy(channel.as_str()) =>
             {
                 let answer = self.catch_up_legacy(channel.as_str(), *from, why, *bytes_max);
                 work.spent += rendered(&answer);
@@ -163,7 +160,7 @@ impl Hub {
         if from.and_then(|from| from.epoch).is_some_and(opens_later) {
             return true;
         }
-        let head = if EventChannel::parse(channel).is_some() {
+        let head = if Self::is_legacy(channel) {
             if self.relayed_match(channel).is_none() {
                 return true;
             }

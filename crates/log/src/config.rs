@@ -22,8 +22,8 @@ pub struct LogConfig {
     /// the oldest records are deleted, and clients that resume from before get an image. Only records that a
     /// restart or the history still needs are kept beyond it.
     pub records_bytes_max: u64,
-    /// Milliseconds for which the film of a match is kept after its last update. Default 1209600000, 14 days.
-    /// 0: no films.
+    /// Milliseconds for which the film of a match is kept after its last update. Default 1209600000, 14 days; needs
+    /// the feature `films`. 0: no films.
     pub films_keep_ms: u64,
     /// Bytes of all films at most. Default 34359738368, 32 GiB. Beyond it the oldest are deleted.
     pub films_bytes_max: u64,
@@ -116,7 +116,7 @@ impl Default for LogConfig {
             segment_bytes: 64 * 1024 * 1024,
             records_keep_ms: 3_600_000,
             records_bytes_max: 8 * 1024 * 1024 * 1024,
-            films_keep_ms: 14 * 24 * 3_600_000,
+            films_keep_ms: if cfg!(feature = "films") { 14 * 24 * 3_600_000 } else { 0 },
             films_bytes_max: 32 * 1024 * 1024 * 1024,
             disk_free_min_bytes: 256 * 1024 * 1024,
             replays_max: 200,

@@ -7,6 +7,7 @@
 //! of the process.
 
 pub mod config;
+#[cfg(feature = "films")]
 pub mod film;
 pub mod record;
 

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     http::{
-        self, ServerParts, Shared, channel, error, health, ingest, mcp, oauth, replays, sse,
+        self, ServerParts, Shared, channel, error, health, ingest, legacy_sockets, mcp, oauth, sse,
         ticket, webhooks, ws,
     },
     rest::{self, RestParts, account, images, schema, test_channels},
@@ -48,18 +48,15 @@ fn router(shared: Arc<Shared>) -> Router {
         .merge(site::routes())
         .merge(documents())
         .merge(customer_webhooks())
+        .merge(replays())
         .merge(oauth::routes())
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))
         .route("/stream/v1", any(ws::socket))
         .route("/stream/v1/", any(ws::socket))
-        .route("/live/football", any(ws::socket))
-        .route("/live/football/", any(ws::socket))
-        .route("/ws/live", any(ws::socket))
-        .route("/ws/live/", any(ws::socket))
+        .merge(legacy_sockets::routes())
         .route("/stream/v1/channels/{*channel}", get(channel::show))
-        .route("/stream/v1/replays/", get(replays::list))
         .route("/stream/v1/sse/", get(sse::events))
         .route("/api/v2/stream/ticket/", post(ticket::sell))
         .route("/api/v2/account/", get(account::show))
@@ -116,4 +113,12 @@ fn customer_webhooks() -> Router<Arc<Shared>> {
 #[cfg(not(feature = "webhooks"))]
 fn customer_webhooks() -> Router<Arc<Shared>> {
     Router::new()
+}
+
+/// The films that sockets can replay.
+fn replays() -> Router<Arc<Shared>> {
+    let router = Router::new();
+    #[cfg(feature = "films")]
+    let router = router.route("/stream/v1/replays/", get(http::replays::list));
+    router
 }

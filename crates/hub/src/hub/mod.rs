@@ -17,6 +17,7 @@ mod joining;
 mod matches;
 mod publishing;
 pub mod rate_tiers;
+#[cfg_attr(not(feature = "legacy-sockets"), path = "no_relay.rs")]
 mod relay;
 mod resuming;
 pub mod saved;

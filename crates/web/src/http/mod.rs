@@ -31,12 +31,15 @@ pub(crate) mod health;
 mod holders;
 pub(crate) mod ingest;
 pub(crate) mod known_paths;
+#[cfg_attr(not(feature = "legacy-sockets"), path = "no_legacy_sockets.rs")]
+pub(crate) mod legacy_sockets;
 pub(crate) mod mcp;
 pub(crate) mod oauth;
 mod parts;
 mod peer;
 mod push_limits;
 mod registry;
+#[cfg(feature = "films")]
 pub(crate) mod replays;
 mod request_context;
 mod service;

@@ -27,7 +27,6 @@ use hub::{
     sources::PlaybackControl,
     test_channels::TestTruth,
 };
-use log::film::Films;
 
 /// What requests are answered from.
 #[derive(Debug)]
@@ -83,7 +82,8 @@ pub struct HubParts {
     /// Whether the log takes records.
     pub log_state: LogState,
     /// Recordings of matches that can be replayed, if they are kept.
-    pub films: Option<Films>,
+    #[cfg(feature = "films")]
+    pub films: Option<log::film::Films>,
     /// What the test channels publish, if there are any.
     pub test_truth: Option<TestTruth>,
     /// The file of refused messages.

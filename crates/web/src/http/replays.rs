@@ -12,7 +12,7 @@ use fanout::Micros;
 use hyper::header::{CACHE_CONTROL, HeaderValue};
 use log::film::{FilmQuery, FilmSummary};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{OpenApi, ToSchema};
 
 use super::{Shared, error::HttpError};
 use crate::clock::wall;
@@ -68,6 +68,11 @@ struct ReplaySpan {
     first: Micros,
     last: Micros,
 }
+
+/// What the document says of them.
+#[derive(OpenApi)]
+#[openapi(paths(list))]
+pub(crate) struct ReplaysDocument;
 
 /// Matches that can be replayed.
 ///

@@ -28,13 +28,13 @@ use super::{
     credential::{self, Credential, PresentedCredential},
     error::HttpError,
     handshake::UpgradeRequest,
+    legacy_sockets,
     peer::Peer,
     registry::SocketGuard,
     transport::Preread,
 };
 use crate::clock::wall;
 use accounts::{AccountsError, Addon, Caller, Scope, products::Catalogue};
-use hub::dialect::live::protocol as live;
 
 /// What happens to a socket after the handshake.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(super) enum Verdict {
 
 /// Why a socket is refused.
 #[derive(Debug, Clone, Copy)]
-enum Reason {
+pub(super) enum Reason {
     NoKey,
     WrongKey,
     DifferentKeys,
@@ -62,19 +62,7 @@ enum Reason {
 pub(super) fn dialect(path: &str) -> Option<Dialect> {
     match path.strip_suffix('/').unwrap_or(path) {
         "/stream/v1" => Some(Dialect::Stream),
-        "/live/football" => Some(Dialect::Hosted(&live::FOOTBALL)),
-        "/ws/live" => Some(Dialect::Hosted(&live::FOOTBALL_AND_TENNIS)),
-        _ => None,
-    }
-}
-
-/// The dialect for an upgrade where there is no socket: below the paths of the older sockets their dialect,
-/// which their clients can read.
-fn dialect_near(path: &str) -> Dialect {
-    match path.split('/').nth(1) {
-        Some("live") => Dialect::Hosted(&live::FOOTBALL),
-        Some("ws") => Dialect::Hosted(&live::FOOTBALL_AND_TENNIS),
-        _ => Dialect::Stream,
+        path => legacy_sockets::dialect(path),
     }
 }
 
@@ -102,7 +90,8 @@ pub(crate) async fn unknown(State(shared): State<Arc<Shared>>, request: Request)
     let Ok(upgrade_request) = UpgradeRequest::of_request(&request) else {
         return HttpError::NotFound.into_response();
     };
-    let verdict = Reason::NoSocket.refuse(dialect_near(request.uri().path()));
+    let dialect = legacy_sockets::dialect_near(request.uri().path()).unwrap_or(Dialect::Stream);
+    let verdict = Reason::NoSocket.refuse(dialect);
     upgrade(shared, request, &upgrade_request, verdict)
 }
 
@@ -186,45 +175,38 @@ fn refuse_unauthenticated(
 const AUTH_FAILED: Code = Code::Host("auth_failed");
 
 impl Reason {
-    /// The codes of the stream protocol and of the older sockets, the message and the close code.
-    fn describe(self) -> (Code, live::Code, &'static str, Close) {
+    /// The code of the stream protocol, the message and the close code.
+    fn describe(self) -> (Code, &'static str, Close) {
         let key = "send a valid key: header, subprotocol or query";
         match self {
-            Self::NoKey => (AUTH_FAILED, live::Code::AuthRequired, key, close::UNAUTHORISED),
-            Self::WrongKey => (AUTH_FAILED, live::Code::AuthFailed, key, close::UNAUTHORISED),
-            Self::DifferentKeys => {
-                let message = credential::DIFFERENT;
-                (AUTH_FAILED, live::Code::AuthFailed, message, close::UNAUTHORISED)
-            }
+            Self::NoKey | Self::WrongKey => (AUTH_FAILED, key, close::UNAUTHORISED),
+            Self::DifferentKeys => (AUTH_FAILED, credential::DIFFERENT, close::UNAUTHORISED),
             Self::WrongAddress => {
-                let message = "the key does not work from this address";
-                (AUTH_FAILED, live::Code::AuthFailed, message, close::UNAUTHORISED)
+                (AUTH_FAILED, "the key does not work from this address", close::UNAUTHORISED)
             }
             Self::NoScope => {
-                let message = "the key does not have the scope stream";
-                (AUTH_FAILED, live::Code::AuthFailed, message, close::UNAUTHORISED)
+                (AUTH_FAILED, "the key does not have the scope stream", close::UNAUTHORISED)
             }
             Self::NoAddon => {
                 let message = "the WebSocket add-on is missing";
-                let code = live::Code::SubscriptionRequired;
-                (Code::Host("addon_required"), code, message, close::ADDON_REQUIRED)
+                (Code::Host("addon_required"), message, close::ADDON_REQUIRED)
             }
             Self::TooMany => {
                 let message = "the account has as many sockets open as it may";
-                (Code::Limit, live::Code::Limit, message, close::TOO_MANY_SOCKETS)
+                (Code::Limit, message, close::TOO_MANY_SOCKETS)
             }
             Self::NoSocket => {
                 let message = "there is no socket at this address";
-                (Code::Host("not_found"), live::Code::NotFound, message, close::NOT_FOUND)
+                (Code::Host("not_found"), message, close::NOT_FOUND)
             }
         }
     }
 
     fn refuse(self, dialect: Dialect) -> Verdict {
-        let (code, live_code, message, close) = self.describe();
+        let (code, message, close) = self.describe();
         let frame = match dialect {
             Dialect::Stream => protocol::error(&Refusal::new(&Value::Null, code, message)),
-            Dialect::Hosted(_) => live::error(&live::Refusal::new(live_code, message)),
+            Dialect::Hosted(_) => legacy_sockets::refusal(self, message),
         };
         refuse(frame, close)
     }

@@ -130,6 +130,11 @@ impl Hub {
         HostResponse::CatchUp(CatchUp { channel, head, verdict, frames, to, lease, hash: None })
     }
 
+    /// Whether this is the name of a channel of this dialect.
+    pub(crate) fn is_legacy(channel: &str) -> bool {
+        EventChannel::parse(channel).is_some()
+    }
+
     /// The match of a channel of this dialect, if its sport is available in it.
     pub(crate) fn relayed_match(&self, channel: &str) -> Option<Id> {
         let name = EventChannel::parse(channel)?;

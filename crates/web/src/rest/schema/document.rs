@@ -12,7 +12,7 @@ use crate::{
     http::{
         channel,
         error::{AddonRequired, AuthenticationRequired},
-        replays, sse, ticket,
+        sse, ticket,
     },
     products::Product,
     rest::{
@@ -29,7 +29,6 @@ use crate::{
         account::show,
         ticket::sell,
         channel::show,
-        replays::list,
         sse::events,
         test_channels::rounds,
         test_channels::output,
@@ -80,6 +79,8 @@ pub(super) fn openapi() -> Value {
     let document = rest::document().merge_from(HttpDocument::openapi());
     #[cfg(feature = "webhooks")]
     let document = document.merge_from(rest::webhooks::WebhooksDocument::openapi());
+    #[cfg(feature = "films")]
+    let document = document.merge_from(crate::http::replays::ReplaysDocument::openapi());
     let mut document = serde_json::to_value(document).unwrap_or_default();
     document["openapi"] = "3.1.0".into();
     document["info"] = info();
