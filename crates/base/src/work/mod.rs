@@ -8,6 +8,7 @@
 //! Times are microseconds of one monotonic clock, [`Work::now`]. The rules take them as arguments.
 
 mod ledger;
+mod polls;
 mod queue;
 mod time;
 
@@ -30,6 +31,7 @@ use tokio::time::{Instant, sleep};
 use self::ledger::Ledger;
 pub use self::{
     ledger::{PayerUse, WorkLimits},
+    polls::{InTurn, PollTurns, TurnPayer},
     queue::{Busy, FairQueue, QueueLimits, Slot},
     time::{measure, thread_time},
 };

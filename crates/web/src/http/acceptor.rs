@@ -16,6 +16,7 @@ use std::{
     time::Duration,
 };
 
+use base::work::{Payer, PollTurns, TurnPayer};
 use hyper::{
     StatusCode, Version,
     body::Incoming,
@@ -70,8 +71,8 @@ const TRY_LATER: &[u8] =
 const SLOW: &[u8] = b"HTTP/1.1 408 Request Timeout\r\ncache-control: no-store\r\n\
     content-length: 0\r\nconnection: close\r\n\r\n";
 
-/// How requests of operators' tools begin.
-const OPERATOR_PATHS: [&[u8]; 3] = [b"GET /healthz", b"GET /readyz", b"GET /metrics"];
+/// What operators' tools request, beside others who may be at the same address.
+pub(super) const OPERATOR_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 /// How long a connection that is accepted right before the stop may take until its first bytes arrive. Its client sends
 /// them at once, and should not see its connection cut off without an answer.
@@ -90,6 +91,8 @@ const STOP: Token = Token(1);
 pub(super) struct Acceptor {
     pub(super) shared: Arc<Shared>,
     pub(super) service: HttpService,
+    /// Of the connections of a payer, some are answered at a time.
+    pub(super) turns: PollTurns,
     /// Turns true when the acceptor is to stop.
     pub(super) stop: watch::Receiver<bool>,
 }
@@ -284,9 +287,14 @@ impl Acceptor {
         let activity = Activity::new(held.handle.clone(), begun, Instant::now());
         let watch = (progress, activity.clone());
         let options = self.shared.parts.connections.socket_options;
+        // Until a request tells who it is.
+        let may_wait =
+            !is_operator(&bytes) && !self.shared.parts.connections.proxies.may_stand_for_many(from);
+        let payer = TurnPayer::new(may_wait.then(|| Payer::address(from)));
         let connection = connection.into_preread(bytes, options, watch).await?;
+        let answering = self.answer(connection, (from, &payer), stays, (&activity, held));
         // Boxed: the future is large, and most connections never get here.
-        Box::pin(self.answer(connection, from, stays, (&activity, held))).await
+        self.turns.take(payer.clone(), Box::pin(answering)).await
     }
 
     /// The client behind a connection whose first request is a plain upgrade.
@@ -339,7 +347,7 @@ impl Acceptor {
     async fn answer(
         &self,
         connection: Preread,
-        from: IpAddr,
+        (from, payer): (IpAddr, &TurnPayer),
         stays: bool,
         (activity, held): (&Activity, &HeldConnection),
     ) -> io::Result<()> {
@@ -352,6 +360,9 @@ impl Acceptor {
             request.extensions_mut().insert(held.handle.clone());
             request.extensions_mut().insert(version);
             let mut response = Box::pin(self.service.answer(from, request)).await;
+            if let Some(of_request) = response.extensions().get() {
+                payer.set(*of_request);
+            }
             let status = response.status();
             let is_last = !is_usual && status != StatusCode::SWITCHING_PROTOCOLS;
             if is_last || status.as_u16() >= 400 && activity.owes_bytes() {
@@ -413,7 +424,8 @@ fn keep_alive(idle_time: Duration) -> (HeaderName, HeaderValue) {
 
 /// Whether a first request, as far as it has arrived, is one of an operator's tool.
 fn is_operator(bytes: &[u8]) -> bool {
-    OPERATOR_PATHS.iter().any(|beginning| bytes.starts_with(beginning))
+    let path = bytes.strip_prefix(b"GET ").unwrap_or_default();
+    OPERATOR_PATHS.iter().any(|beginning| path.starts_with(beginning.as_bytes()))
 }
 
 /// Polls a future once with a waker that does nothing; the next owner polls it again first.

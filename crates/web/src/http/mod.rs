@@ -60,6 +60,7 @@ use std::{
 };
 
 use axum::Router;
+use base::work::PollTurns;
 use hyper::HeaderMap;
 use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -158,7 +159,12 @@ pub(crate) async fn serve(
 ) -> io::Result<JoinSet<()>> {
     let service = HttpService::new(Arc::clone(&shared), router, error_page);
     let stop = shared.stop.clone();
-    let acceptor = Arc::new(Acceptor { shared: Arc::clone(&shared), service, stop });
+    let acceptor = Arc::new(Acceptor {
+        shared: Arc::clone(&shared),
+        service,
+        turns: PollTurns::by_cores(),
+        stop,
+    });
     let answering = acceptor.serve(listener).await;
     // Those of MCP clients do not end by themselves.
     streams.cancel();

@@ -22,7 +22,9 @@ use hyper::{
 use hyper_util::service::TowerToHyperService;
 
 use super::{
-    Peer, ServerParts, Shared, address,
+    Peer, ServerParts, Shared,
+    acceptor::OPERATOR_PATHS,
+    address,
     authorize::{self, Admission},
     body_deadline,
     compression::AcceptEncoding,
@@ -61,6 +63,7 @@ impl HttpService {
         if is_reported {
             holders::set_payer(&request, payer);
         }
+        let is_operator = OPERATOR_PATHS.contains(&request.uri().path());
         let had_secret = request.extensions().get::<QueryCredentials>().is_some();
         let accept_encoding = AcceptEncoding::from_request(&request);
         let answer = async {
@@ -86,7 +89,12 @@ impl HttpService {
         let response = work::scope(work.clone(), payer, answer).await;
         let payer = response.extensions().get().copied().unwrap_or(payer);
         let encoded = accept_encoding.encode_response(response);
-        let response = work::scope(work.clone(), payer, encoded).await;
+        let mut response = work::scope(work.clone(), payer, encoded).await;
+        let is_one = matches!(payer, Payer::Account(_)) || !proxies.may_stand_for_many(peer.0);
+        if is_one && !is_operator {
+            // For the turns of its connection.
+            response.extensions_mut().insert(payer);
+        }
         // A proxy's own address does not identify the reader.
         let reader = Some(peer).filter(|peer| !proxies.may_stand_for_many(peer.0));
         let mut response = self.shared.connections.count_body(reader, response).await;
