@@ -85,11 +85,6 @@ pub enum DatabaseError {
          it was written by a newer matchwire"
     )]
     Newer { found: i64, latest: i64 },
-    #[error(
-        "the database has migration {found} of the {latest} before version 0.1.0: start the last program with these once, \
-         of commit 84007cad, or use a new database"
-    )]
-    Unreleased { found: i64, latest: i64 },
     #[error("cannot migrate the database")]
     Migrate(#[from] sqlx::migrate::MigrateError),
     #[error(transparent)]
