@@ -429,37 +429,6 @@ async fn matches_are_written_in_the_order_in_which_they_are_stored() {
     .await;
 }
 
-/// As versions before 0.1.0 wrote it.
-#[tokio::test]
-async fn rows_of_earlier_versions_are_read_and_packed_when_they_are_written() {
-    on_each(async |database| {
-        let archive = Archive::open(&database).await.unwrap();
-        let mut whole = record(MATCH, played());
-        whole.prices = vec![price("acme", "home", Some(dec!(2)))];
-        let (whole, whole_json) = (Arc::new(whole.clone()), serde_json::to_string(&whole).unwrap());
-        let summary = serde_json::to_string(&*whole.summary).unwrap();
-        let texts = async || -> i64 {
-            let texts =
-                "SELECT CAST(sum(length(brief) + length(record)) AS BIGINT) FROM archive_matches";
-            sqlx::query_scalar(texts).fetch_one(database.pool()).await.unwrap()
-        };
-        for detail in ["NULL", "packed_detail"] {
-            archive.put(&[Arc::clone(&whole)], NOW).await.unwrap();
-            assert_eq!(texts().await, 0);
-            let unpack = format!(
-                "UPDATE archive_matches SET brief = $1, record = $2, packed_summary = NULL,
-                     packed_outline = NULL, packed_detail = {detail}"
-            );
-            let unpack = sqlx::query(sqlx::AssertSqlSafe(unpack)).bind(&summary).bind(&whole_json);
-            unpack.execute(database.pool()).await.unwrap();
-            let opened = Archive::open(&database).await.unwrap();
-            assert_eq!(opened.summary(MATCH).as_ref(), Some(&whole.summary));
-            assert_eq!(opened.record(MATCH).await.unwrap().as_ref(), Some(&whole));
-        }
-    })
-    .await;
-}
-
 #[tokio::test]
 async fn records_are_returned_in_the_requested_order() {
     on_each(async |database| {

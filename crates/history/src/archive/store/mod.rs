@@ -65,13 +65,13 @@ impl ArchiveStore {
     }
 
     pub(super) async fn summaries(&self) -> Result<Vec<MatchSummary>, sqlx::Error> {
-        let summaries = sqlx::query("SELECT brief, packed_summary FROM archive_matches");
+        let summaries = sqlx::query("SELECT packed_summary FROM archive_matches");
         summaries.try_map(|row| summary(&row)).fetch_all(self.database.pool()).await
     }
 
     /// Those of the writes after this one.
     pub(super) async fn newer_than(&self, change: i64) -> Result<Vec<MatchSummary>, sqlx::Error> {
-        let summaries = "SELECT brief, packed_summary FROM archive_matches WHERE change > $1";
+        let summaries = "SELECT packed_summary FROM archive_matches WHERE change > $1";
         let summaries = sqlx::query(summaries).bind(change);
         summaries.try_map(|row| summary(&row)).fetch_all(self.database.pool()).await
     }
@@ -91,20 +91,16 @@ impl ArchiveStore {
         &self,
         ids: &[Key],
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        self.read(ids, "id, brief, packed_summary, record, packed_outline", outline).await
+        self.read(ids, "id, packed_summary, packed_outline", outline).await
     }
 
     /// The records in this order; unknown ones are left out.
     pub(super) async fn records(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
         // Not `*`: PostgreSQL refuses a prepared `*` once a migration has added a column.
-        let columns = "id, brief, packed_summary, record, packed_outline, detail, packed_detail";
+        let columns = "id, packed_summary, packed_outline, packed_detail";
         self.read(ids, columns, |row| {
             let mut record = outline(row)?;
-            if let Some(detail) = unpacked(row, "packed_detail")? {
-                record.complete(detail);
-            } else if row.try_get::<Option<&str>, _>("detail")?.is_some() {
-                record.complete(json(row, "detail")?);
-            }
+            record.complete(document(row, "packed_detail")?);
             Ok(record)
         })
         .await
@@ -279,9 +275,9 @@ async fn put_match(
              packed_outline, packed_detail, seen_us, change)
          VALUES ($1, $2, $3, $4, '', '', $5, $6, $7, $8, $9)
          ON CONFLICT (id) DO UPDATE SET sport = excluded.sport, start_us = excluded.start_us,
-             status = excluded.status, brief = '', record = '', packed_summary = excluded.packed_summary,
+             status = excluded.status, packed_summary = excluded.packed_summary,
              packed_outline = excluded.packed_outline, packed_detail = excluded.packed_detail,
-             detail = NULL, seen_us = excluded.seen_us, change = excluded.change",
+             seen_us = excluded.seen_us, change = excluded.change",
     )
     .bind(signed(summary.id))
     .bind(summary.sport.as_str())
@@ -341,27 +337,20 @@ fn entity(row: &AnyRow) -> Result<Entity, sqlx::Error> {
 }
 
 fn summary(row: &AnyRow) -> Result<MatchSummary, sqlx::Error> {
-    unpacked(row, "packed_summary")?.map_or_else(|| json(row, "brief"), Ok)
+    document(row, "packed_summary")
 }
 
 /// A record without its detail.
 fn outline(row: &AnyRow) -> Result<MatchRecord, sqlx::Error> {
-    match unpacked(row, "packed_outline")? {
-        Some(outline) => Ok(MatchRecord::from_outline(summary(row)?, outline)),
-        None => json(row, "record"),
-    }
+    Ok(MatchRecord::from_outline(summary(row)?, document(row, "packed_outline")?))
 }
 
-/// A document of a column that versions before 0.1.0 left empty.
-pub(super) fn unpacked<T: DeserializeOwned>(
-    row: &AnyRow,
-    column: &str,
-) -> Result<Option<T>, sqlx::Error> {
-    let packed: Option<Vec<u8>> = row.try_get(column)?;
-    packed.map(|packed| pack::expanded(&packed)).transpose()
+/// The compressed document of a column.
+pub(super) fn document<T: DeserializeOwned>(row: &AnyRow, column: &str) -> Result<T, sqlx::Error> {
+    pack::expanded(&row.try_get::<Vec<u8>, _>(column)?)
 }
 
-pub(super) fn json<T: DeserializeOwned>(row: &AnyRow, column: &str) -> Result<T, sqlx::Error> {
+fn json<T: DeserializeOwned>(row: &AnyRow, column: &str) -> Result<T, sqlx::Error> {
     let text: &str = row.try_get(column)?;
     serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }

@@ -9,10 +9,10 @@ use base::Micros;
 use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
-    ArchiveStore, decode, json,
+    ArchiveStore, decode,
     pack::{pack_prices, pack_ticks, unpack_prices, unpack_ticks},
     signed,
-    statement::{Conditions, id_array, ids_in, packed, rows, rows_max, whole},
+    statement::{Conditions, id_array, ids_in, rows, rows_max, whole},
     trail::{self, TrailBlock},
     unsigned,
 };
@@ -100,13 +100,10 @@ impl ArchiveStore {
         id: Key,
     ) -> Result<Option<OddsRow>, sqlx::Error> {
         let found = sqlx::query(
-            "SELECT p.match_id, p.prices FROM archive_price_ids i
-             JOIN archive_prices p ON p.match_id = i.match_id WHERE i.public_id = $1
-             UNION ALL SELECT match_id, prices FROM archive_prices
-             WHERE match_id >= $2 AND match_id < $3",
+            "SELECT match_id, prices FROM archive_prices WHERE match_id >= $1 AND match_id < $2",
         );
         let until = if id > PUBLIC_BASE_MAX { i64::MAX } else { signed(id) };
-        let found = found.bind(signed(id)).bind(signed(id.saturating_sub(PUBLIC_IDS))).bind(until);
+        let found = found.bind(signed(id.saturating_sub(PUBLIC_IDS))).bind(until);
         let found = found.try_map(|row: AnyRow| prices_of(&row)).fetch_all(self.pool()).await?;
         let prices = found.into_iter().flat_map(|(_, prices)| prices);
         let mut rows = prices.map(|stored| stored.row);
@@ -192,7 +189,7 @@ pub(super) async fn put_prices(
             let prices = stored.entry(*id).or_default();
             merge(prices, &changes.prices);
             if prices.iter().any(|stored| stored.row.public_id.is_none()) {
-                taken.extend(public_ids_near(connection, is_sqlite, *id).await?);
+                taken.extend(public_ids_near(connection, *id).await?);
                 number(prices, &mut taken)?;
             }
         }
@@ -243,7 +240,6 @@ fn number(prices: &mut [StoredPrice], taken: &mut HashSet<Key>) -> Result<(), sq
 /// transaction that gives ids waits for the one before.
 async fn public_ids_near(
     connection: &mut AnyConnection,
-    is_sqlite: bool,
     match_id: Key,
 ) -> Result<HashSet<Key>, sqlx::Error> {
     let base = public_base(match_id);
@@ -254,16 +250,9 @@ async fn public_ids_near(
     );
     let near = near.bind(signed(base.saturating_sub(PUBLIC_IDS))).bind(until);
     let near = near.try_map(|row: AnyRow| prices_of(&row));
-    let near = within(STATEMENT_MAX, near.fetch_all(&mut *connection)).await?;
-    // Of rows from before public ids were near one another.
-    let rest = "FROM archive_price_ids WHERE public_id > $1 AND public_id <= $2";
-    let old = packed(is_sqlite, "public_id", rest);
-    let old = sqlx::query(AssertSqlSafe(old)).bind(signed(base)).bind(signed(before));
-    let old: Vec<[Key; 1]> =
-        json(&within(STATEMENT_MAX, old.fetch_one(connection)).await?, "packed")?;
+    let near = within(STATEMENT_MAX, near.fetch_all(connection)).await?;
     let near = near.into_iter().flat_map(|(_, prices)| prices);
-    let near = near.filter_map(|stored| stored.row.public_id);
-    Ok(near.chain(old.into_iter().flatten()).collect())
+    Ok(near.filter_map(|stored| stored.row.public_id).collect())
 }
 
 /// Closes all prices of these matches.
@@ -293,17 +282,10 @@ pub(in crate::archive) async fn remove(
     matches: &[Key],
 ) -> Result<(), sqlx::Error> {
     for some in matches.chunks(MATCHES_AT_ONCE) {
-        let stored = prices_in(connection, is_sqlite, some).await?;
-        let public_ids: Vec<Key> =
-            stored.values().flatten().filter_map(|stored| stored.row.public_id).collect();
         let wanted = ids_in(is_sqlite, "$1");
-        for (table, column, ids) in [
-            ("archive_price_ids", "public_id", &*public_ids),
-            ("archive_trails", "match_id", some),
-            ("archive_prices", "match_id", some),
-        ] {
-            let delete = format!("DELETE FROM {table} WHERE {column} IN {wanted}");
-            let delete = sqlx::query(AssertSqlSafe(delete)).bind(id_array(ids));
+        for table in ["archive_trails", "archive_prices"] {
+            let delete = format!("DELETE FROM {table} WHERE match_id IN {wanted}");
+            let delete = sqlx::query(AssertSqlSafe(delete)).bind(id_array(some));
             within(database::DELETION_MAX, delete.execute(&mut *connection)).await?;
         }
     }
