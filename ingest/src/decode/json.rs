@@ -140,6 +140,30 @@ impl<'de, F: FnMut(&'de str)> Visitor<'de> for EachSeed<F> {
     }
 }
 
+/// Defines objects of a document. Each field may be absent; the function behind it reads a value of any type.
+macro_rules! lenient {
+    ($(
+        $(#[$attribute:meta])*
+        $visibility:vis struct $object:ident $(<$lifetime:lifetime>)? {
+            $(
+                $(#[$field_attribute:meta])*
+                $field_visibility:vis $field:ident: $type:ty $(as $read:literal)?
+            ),* $(,)?
+        }
+    )+) => {$(
+        #[derive(serde::Deserialize)]
+        $(#[$attribute])*
+        $visibility struct $object $(<$lifetime>)? {
+            $(
+                $(#[$field_attribute])*
+                #[serde(default $(, deserialize_with = $read)?)]
+                $field_visibility $field: $type
+            ),*
+        }
+    )+};
+}
+pub(super) use lenient;
+
 /// A value if it is of its type, and unknown if it is not.
 pub(super) fn known_value<'de, D, T>(json: D) -> Result<Option<T>, D::Error>
 where

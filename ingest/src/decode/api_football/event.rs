@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-
 use super::{
     super::{json, json_error},
     fixture::{NamedEntity, RawNamedEntity, small},
@@ -43,30 +41,22 @@ pub enum Kind {
     Var,
 }
 
-#[derive(Deserialize)]
-struct Raw {
-    #[serde(default, deserialize_with = "json::known_value")]
-    time: Option<RawTime>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    team: Option<RawNamedEntity>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    player: Option<RawNamedEntity>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    assist: Option<RawNamedEntity>,
-    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
-    kind: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    detail: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    comments: Option<String>,
-}
+json::lenient! {
+    struct Raw {
+        time: Option<RawTime> as "json::known_value",
+        team: Option<RawNamedEntity> as "json::known_value",
+        player: Option<RawNamedEntity> as "json::known_value",
+        assist: Option<RawNamedEntity> as "json::known_value",
+        #[serde(rename = "type")]
+        kind: Option<String> as "json::known_value",
+        detail: Option<String> as "json::known_value",
+        comments: Option<String> as "json::known_value",
+    }
 
-#[derive(Deserialize)]
-struct RawTime {
-    #[serde(default, deserialize_with = "json::whole")]
-    elapsed: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    extra: Option<u64>,
+    struct RawTime {
+        elapsed: Option<u64> as "json::whole",
+        extra: Option<u64> as "json::whole",
+    }
 }
 
 pub(super) fn parse(text: &str) -> Result<ApiFootballEvent, DecodeError> {

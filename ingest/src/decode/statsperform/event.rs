@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use facts::{event::Micros, football::Period};
-use serde::Deserialize;
 
 use super::{
     super::{json, json_error},
@@ -243,46 +242,30 @@ pub(super) fn since_start_us(second: u64, period: Period) -> Result<Micros, Deco
 /// A period with all its stoppages has never come near two hours; more is a broken clock.
 const PERIOD_SECONDS_MAX: u64 = 7200;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawEvent {
-    #[serde(default, deserialize_with = "json::key")]
-    id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::whole")]
-    event_id: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    type_id: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    period_id: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    time_min: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    time_sec: Option<u64>,
-    #[serde(default, deserialize_with = "json::key")]
-    contestant_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    player_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    player_name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::whole")]
-    outcome: Option<u64>,
-    #[serde(default, deserialize_with = "json::float")]
-    x: Option<f64>,
-    #[serde(default, deserialize_with = "json::float")]
-    y: Option<f64>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    time_stamp: Option<String>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    qualifier: Vec<RawQualifier>,
-}
+json::lenient! {
+    #[serde(rename_all = "camelCase")]
+    struct RawEvent {
+        id: Option<Arc<str>> as "json::key",
+        event_id: Option<u64> as "json::whole",
+        type_id: Option<u64> as "json::whole",
+        period_id: Option<u64> as "json::whole",
+        time_min: Option<u64> as "json::whole",
+        time_sec: Option<u64> as "json::whole",
+        contestant_id: Option<Arc<str>> as "json::key",
+        player_id: Option<Arc<str>> as "json::key",
+        player_name: Option<Arc<str>> as "json::key",
+        outcome: Option<u64> as "json::whole",
+        x: Option<f64> as "json::float",
+        y: Option<f64> as "json::float",
+        time_stamp: Option<String> as "json::known_value",
+        qualifier: Vec<RawQualifier> as "json::known_all",
+    }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawQualifier {
-    #[serde(default, deserialize_with = "json::whole")]
-    qualifier_id: Option<u64>,
-    #[serde(default, deserialize_with = "json::key")]
-    value: Option<Arc<str>>,
+    #[serde(rename_all = "camelCase")]
+    struct RawQualifier {
+        qualifier_id: Option<u64> as "json::whole",
+        value: Option<Arc<str>> as "json::key",
+    }
 }
 
 impl RawQualifier {

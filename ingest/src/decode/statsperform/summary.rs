@@ -7,7 +7,6 @@ use facts::{
     event::{Micros, Pair},
     football::{self, Period},
 };
-use serde::Deserialize;
 
 use super::{
     super::{json, json_error},
@@ -114,51 +113,32 @@ impl Moment {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Raw {
-    #[serde(default, deserialize_with = "json::key")]
-    contestant_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::whole")]
-    period_id: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    time_min: Option<u64>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    time_min_sec: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    timestamp: Option<String>,
-    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
-    kind: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    outcome: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    decision: Option<String>,
-    #[serde(default, deserialize_with = "json::key")]
-    opta_event_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    scorer_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    scorer_name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    assist_player_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    assist_player_name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    player_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    player_name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    player_on_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    player_on_name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    player_off_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    player_off_name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::whole")]
-    home_score: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    away_score: Option<u64>,
+json::lenient! {
+    #[serde(rename_all = "camelCase")]
+    struct Raw {
+        contestant_id: Option<Arc<str>> as "json::key",
+        period_id: Option<u64> as "json::whole",
+        time_min: Option<u64> as "json::whole",
+        time_min_sec: Option<String> as "json::known_value",
+        timestamp: Option<String> as "json::known_value",
+        #[serde(rename = "type")]
+        kind: Option<String> as "json::known_value",
+        outcome: Option<String> as "json::known_value",
+        decision: Option<String> as "json::known_value",
+        opta_event_id: Option<Arc<str>> as "json::key",
+        scorer_id: Option<Arc<str>> as "json::key",
+        scorer_name: Option<Arc<str>> as "json::key",
+        assist_player_id: Option<Arc<str>> as "json::key",
+        assist_player_name: Option<Arc<str>> as "json::key",
+        player_id: Option<Arc<str>> as "json::key",
+        player_name: Option<Arc<str>> as "json::key",
+        player_on_id: Option<Arc<str>> as "json::key",
+        player_on_name: Option<Arc<str>> as "json::key",
+        player_off_id: Option<Arc<str>> as "json::key",
+        player_off_name: Option<Arc<str>> as "json::key",
+        home_score: Option<u64> as "json::whole",
+        away_score: Option<u64> as "json::whole",
+    }
 }
 
 impl Raw {
