@@ -69,7 +69,7 @@ async fn erase(
     tx: &mut AnyConnection,
     account: &StoredAccount,
     now: Micros,
-) -> Result<Vec<KeyId>, sqlx::Error> {
+) -> sqlx::Result<Vec<KeyId>> {
     // Revoked first rather than deleted: a deleted key would not close its sockets.
     let revoked = store::revoke_all_keys(&mut *tx, account.id, now).await?;
     store::remove_sessions(&mut *tx, account.id).await?;

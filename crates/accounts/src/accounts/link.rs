@@ -110,7 +110,7 @@ impl Accounts {
         whose: (AccountId, LinkKind),
         effect: Effect<'_>,
         now: Micros,
-    ) -> Result<i64, sqlx::Error> {
+    ) -> sqlx::Result<i64> {
         let expires = now.saturating_add(self.shared.config.link_age_max());
         store::insert_link(tx, whose, effect, expires, now).await
     }

@@ -111,7 +111,7 @@ async fn replace_password(
     account: &StoredAccount,
     password: &str,
     now: Micros,
-) -> Result<Vec<KeyId>, sqlx::Error> {
+) -> sqlx::Result<Vec<KeyId>> {
     store::set_password(&mut *tx, account.id, password).await?;
     store::remove_sessions(&mut *tx, account.id).await?;
     let revoked = store::revoke_all_grants(&mut *tx, account.id, now).await?;

@@ -210,7 +210,7 @@ impl Accounts {
         to: &Email,
         effect: Effect<'_>,
         now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         let link = self.insert_link(&mut *tx, (account, kind), effect, now).await?;
         let mail = match kind {
             LinkKind::Verify => MailKind::Verify,
@@ -229,7 +229,7 @@ impl Accounts {
         account: &StoredAccount,
         requester: Requester,
         now: Micros,
-    ) -> Result<bool, sqlx::Error> {
+    ) -> sqlx::Result<bool> {
         if !account.may_be_used() {
             return Ok(false);
         }

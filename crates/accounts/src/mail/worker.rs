@@ -300,13 +300,13 @@ where
         }
     }
 
-    async fn count(&self) -> Result<(), sqlx::Error> {
+    async fn count(&self) -> sqlx::Result<()> {
         let waiting = self.outbox.waiting().await?;
         gauge!("matchwire_mails_waiting").set(waiting as f64);
         Ok(())
     }
 
-    async fn sweep(&self) -> Result<(), sqlx::Error> {
+    async fn sweep(&self) -> sqlx::Result<()> {
         let before = (self.clock)().saturating_sub(self.policy.keep_us);
         self.outbox.sweep(before).await.map(|_| ())
     }

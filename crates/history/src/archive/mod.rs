@@ -85,7 +85,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn open(database: &Database) -> Result<Self, sqlx::Error> {
+    pub async fn open(database: &Database) -> sqlx::Result<Self> {
         let store = ArchiveStore::new(database);
         // First, so that rows written meanwhile are read again.
         let seen = store.last_change().await?;
@@ -128,7 +128,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails. A part may have been written; the call can be repeated.
-    pub async fn put(&self, records: &[Arc<MatchRecord>], now: Micros) -> Result<(), sqlx::Error> {
+    pub async fn put(&self, records: &[Arc<MatchRecord>], now: Micros) -> sqlx::Result<()> {
         self.keep(records, &PriceTrail::default(), now).await.map(|_| ())
     }
 
@@ -143,7 +143,7 @@ impl Archive {
         records: &[Arc<MatchRecord>],
         pace: &mut WriteBudget,
         now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         let mut cache = self.cache().await?;
         mem::swap(cache.pace(), pace);
         let ids = records.iter().map(|record| record.summary.id);
@@ -180,7 +180,7 @@ impl Archive {
         records: &[Arc<MatchRecord>],
         trail: &PriceTrail,
         now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         let records = in_order(records);
         let mut cache = self.cache().await?;
         self.learn(&mut cache, records.iter().map(|record| record.summary.id)).await?;
@@ -193,7 +193,7 @@ impl Archive {
         records: &[Arc<MatchRecord>],
         trail: &PriceTrail,
         now: Micros,
-    ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<Arc<MatchRecord>>> {
         let mut cache = self.cache().await?;
         self.keep_in(&mut cache, records, trail, now).await
     }
@@ -204,7 +204,7 @@ impl Archive {
         records: &[Arc<MatchRecord>],
         trail: &PriceTrail,
         now: Micros,
-    ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<Arc<MatchRecord>>> {
         let records = in_order(records);
         let ids = records.iter().map(|record| record.summary.id);
         let earlier = self.learn(cache, ids).await?;
@@ -217,7 +217,7 @@ impl Archive {
     /// In a cluster, what it has from before this node leads is out of date: other nodes have written since. A leader that
     /// was suspended can still commit a transaction, until the new term is stored; what is read before that can be out of
     /// date too.
-    async fn cache(&self) -> Result<MutexGuard<'_, WriteCache>, sqlx::Error> {
+    async fn cache(&self) -> sqlx::Result<MutexGuard<'_, WriteCache>> {
         let mut cache = self.inner.cache.lock().await;
         let term = self.inner.store.term();
         if !cache.is_of(term) {
@@ -232,7 +232,7 @@ impl Archive {
         &self,
         cache: &mut WriteCache,
         ids: impl Iterator<Item = Key>,
-    ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<Arc<MatchRecord>>> {
         let missing: Vec<_> = ids.filter(|id| !cache.knows(*id)).collect();
         let store = &self.inner.store;
         let earlier = store.records(&missing).await?;
@@ -248,7 +248,7 @@ impl Archive {
         records: &[Arc<MatchRecord>],
         trail: &PriceTrail,
         now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         for some in records.chunks(AT_ONCE) {
             if let Err(error) = self.write_some(cache, some, trail, now).await {
                 // They count as reported for the first time again, and are read before they are repeated: if only the answer
@@ -266,7 +266,7 @@ impl Archive {
         records: &[Arc<MatchRecord>],
         trail: &PriceTrail,
         now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         let inner = &self.inner;
         let mut entries = cache.changes(records, trail, now);
         inner.store.number(&mut entries).await?;
@@ -298,7 +298,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn reload(&self) -> Result<(), sqlx::Error> {
+    pub async fn reload(&self) -> sqlx::Result<()> {
         let inner = &self.inner;
         // Held, so that no write of this program comes between.
         let mut cache = inner.cache.lock().await;
@@ -323,7 +323,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn close_matches(&self, ids: &[Key], now: Micros) -> Result<(), sqlx::Error> {
+    pub async fn close_matches(&self, ids: &[Key], now: Micros) -> sqlx::Result<()> {
         if ids.is_empty() {
             return Ok(());
         }
@@ -340,7 +340,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn give_up(&self, ids: &[Key], now: Micros) -> Result<(), sqlx::Error> {
+    pub async fn give_up(&self, ids: &[Key], now: Micros) -> sqlx::Result<()> {
         let mut cache = self.cache().await?;
         self.learn(&mut cache, ids.iter().copied()).await?;
         let records = self.inner.store.records(ids).await?;
@@ -361,7 +361,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn drop_before(&self, before: Micros, at_once: usize) -> Result<usize, sqlx::Error> {
+    pub async fn drop_before(&self, before: Micros, at_once: usize) -> sqlx::Result<usize> {
         let mut cache = self.cache().await?;
         let (ids, change) = self.inner.store.drop_before(before, at_once).await?;
         self.note_change(change);
@@ -376,7 +376,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn drop_ticks_before(&self, before: Micros) -> Result<u64, sqlx::Error> {
+    pub async fn drop_ticks_before(&self, before: Micros) -> sqlx::Result<u64> {
         self.inner.store.drop_ticks_before(before).await
     }
 
@@ -385,7 +385,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn drop_signals_before(&self, before: Micros) -> Result<u64, sqlx::Error> {
+    pub async fn drop_signals_before(&self, before: Micros) -> sqlx::Result<u64> {
         self.inner.store.drop_signals_before(before).await
     }
 
@@ -421,7 +421,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn record(&self, id: Key) -> Result<Option<Arc<MatchRecord>>, sqlx::Error> {
+    pub async fn record(&self, id: Key) -> sqlx::Result<Option<Arc<MatchRecord>>> {
         Ok(self.inner.store.records(&[id]).await?.pop())
     }
 
@@ -431,10 +431,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn records_without_detail(
-        &self,
-        ids: &[Key],
-    ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+    pub async fn records_without_detail(&self, ids: &[Key]) -> sqlx::Result<Vec<Arc<MatchRecord>>> {
         self.inner.store.records_without_detail(ids).await
     }
 
@@ -443,7 +440,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn records(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+    pub async fn records(&self, ids: &[Key]) -> sqlx::Result<Vec<Arc<MatchRecord>>> {
         self.inner.store.records(ids).await
     }
 
@@ -512,7 +509,7 @@ impl Archive {
         filter: &OddsFilter,
         window: Window,
         current: impl Fn(Key) -> Option<Arc<MatchRecord>>,
-    ) -> Result<(usize, Vec<OddsRow>), sqlx::Error> {
+    ) -> sqlx::Result<(usize, Vec<OddsRow>)> {
         self.inner.store.odds(filter, window, current).await
     }
 
@@ -521,7 +518,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn odds_row(&self, id: Key) -> Result<Option<OddsRow>, sqlx::Error> {
+    pub async fn odds_row(&self, id: Key) -> sqlx::Result<Option<OddsRow>> {
         self.inner.store.odds_row(id).await
     }
 
@@ -530,7 +527,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn ticks(&self, match_id: Key, rows: &[Key]) -> Result<Vec<Tick>, sqlx::Error> {
+    pub async fn ticks(&self, match_id: Key, rows: &[Key]) -> sqlx::Result<Vec<Tick>> {
         self.inner.store.ticks(match_id, rows).await
     }
 
@@ -551,7 +548,7 @@ impl Archive {
         &self,
         filter: &AppearanceFilter,
         window: Window,
-    ) -> Result<(usize, Vec<Appearance>), sqlx::Error> {
+    ) -> sqlx::Result<(usize, Vec<Appearance>)> {
         let AppearanceFilter { matches: None, players: None, teams: Some(teams), .. } = filter
         else {
             return self.inner.store.appearances(filter, window).await;
@@ -575,7 +572,7 @@ impl Archive {
         season: Key,
         leader: Leader,
         limit: usize,
-    ) -> Result<Vec<LeaderRow>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<LeaderRow>> {
         let matches = self.ids(&MatchQuery { season: Some(season), ..MatchQuery::default() });
         self.inner.store.leaders((season, &matches), leader, limit).await
     }
@@ -585,7 +582,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn leader_matches(&self, season: Key, leader: Leader) -> Result<u64, sqlx::Error> {
+    pub async fn leader_matches(&self, season: Key, leader: Leader) -> sqlx::Result<u64> {
         let matches = self.ids(&MatchQuery { season: Some(season), ..MatchQuery::default() });
         self.inner.store.leader_matches(&matches, leader).await
     }

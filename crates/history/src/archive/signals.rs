@@ -21,7 +21,7 @@ const RESTORED_MAX: i64 = 20_000;
 /// # Errors
 ///
 /// If the database fails.
-pub async fn restore(database: &Database, board: &SignalBoard) -> Result<(), sqlx::Error> {
+pub async fn restore(database: &Database, board: &SignalBoard) -> sqlx::Result<()> {
     let stored = "SELECT packed FROM archive_signals ORDER BY began_us DESC, id LIMIT $1";
     let stored = sqlx::query(stored)
         .bind(RESTORED_MAX)
@@ -63,7 +63,7 @@ async fn write(
     database: &Database,
     pace: &mut WriteBudget,
     records: &[Arc<SignalRecord>],
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let mut steps = database.batch_writer(pace);
     for record in records {
         let put = sqlx::query(

@@ -32,7 +32,7 @@ impl StoredAccount {
 }
 
 impl FromRow<'_, AnyRow> for StoredAccount {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         let country: Option<String> = row.try_get("country")?;
         Ok(Self {
             id: AccountId(row.try_get("id")?),
@@ -53,7 +53,7 @@ impl AccountStore {
     pub(in crate::accounts) async fn account_by_id(
         &self,
         account: AccountId,
-    ) -> Result<Option<StoredAccount>, sqlx::Error> {
+    ) -> sqlx::Result<Option<StoredAccount>> {
         sqlx::query_as("SELECT * FROM accounts WHERE id = $1")
             .bind(account.0)
             .fetch_optional(self.database.pool())
@@ -64,17 +64,14 @@ impl AccountStore {
     pub(in crate::accounts) async fn account_by_email(
         &self,
         email: &str,
-    ) -> Result<Option<StoredAccount>, sqlx::Error> {
+    ) -> sqlx::Result<Option<StoredAccount>> {
         sqlx::query_as("SELECT * FROM accounts WHERE email = $1")
             .bind(email)
             .fetch_optional(self.database.pool())
             .await
     }
 
-    pub(in crate::accounts) async fn addons(
-        &self,
-        account: AccountId,
-    ) -> Result<Addons, sqlx::Error> {
+    pub(in crate::accounts) async fn addons(&self, account: AccountId) -> sqlx::Result<Addons> {
         let rows: Vec<(String, Micros)> =
             sqlx::query_as("SELECT addon, expires_us FROM addons WHERE account_id = $1")
                 .bind(account.0)
@@ -95,7 +92,7 @@ impl AccountStore {
         statement: &'static str,
         account: AccountId,
         choice: Option<String>,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         let statement = sqlx::query(statement).bind(account.0).bind(choice);
         statement.execute(self.database.pool()).await.map(drop)
     }
@@ -104,7 +101,7 @@ impl AccountStore {
     pub(in crate::accounts) async fn newest_key(
         &self,
         account: AccountId,
-    ) -> Result<Option<(String, Micros)>, sqlx::Error> {
+    ) -> sqlx::Result<Option<(String, Micros)>> {
         sqlx::query_as(
             "SELECT prefix, created_us FROM keys \
              WHERE account_id = $1 AND revoked_us IS NULL AND is_grant = 0 AND name IS NULL \
@@ -120,7 +117,7 @@ impl AccountStore {
 pub(in crate::accounts) async fn lock(
     tx: &mut AnyConnection,
     account: AccountId,
-) -> Result<Option<StoredAccount>, sqlx::Error> {
+) -> sqlx::Result<Option<StoredAccount>> {
     sqlx::query_as("UPDATE accounts SET id = id WHERE id = $1 RETURNING *")
         .bind(account.0)
         .fetch_optional(tx)
@@ -132,7 +129,7 @@ pub(in crate::accounts) async fn lock(
 pub(in crate::accounts) async fn remove_webhooks(
     tx: &mut AnyConnection,
     account: AccountId,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query("DELETE FROM customer_webhooks WHERE account_id = $1")
         .bind(account.0)
         .execute(tx)
@@ -144,7 +141,7 @@ pub(in crate::accounts) async fn remove_webhooks(
 pub(in crate::accounts) async fn lock_by_email(
     tx: &mut AnyConnection,
     email: &str,
-) -> Result<Option<StoredAccount>, sqlx::Error> {
+) -> sqlx::Result<Option<StoredAccount>> {
     sqlx::query_as("UPDATE accounts SET id = id WHERE email = $1 RETURNING *")
         .bind(email)
         .fetch_optional(tx)
@@ -155,7 +152,7 @@ pub(in crate::accounts) async fn lock_by_email(
 pub(in crate::accounts) async fn account_of_email(
     tx: &mut AnyConnection,
     email: &str,
-) -> Result<Option<StoredAccount>, sqlx::Error> {
+) -> sqlx::Result<Option<StoredAccount>> {
     sqlx::query_as("SELECT * FROM accounts WHERE email = $1").bind(email).fetch_optional(tx).await
 }
 
@@ -164,7 +161,7 @@ pub(in crate::accounts) async fn lock_or_insert(
     tx: &mut AnyConnection,
     email: &str,
     now: Micros,
-) -> Result<StoredAccount, sqlx::Error> {
+) -> sqlx::Result<StoredAccount> {
     sqlx::query_as(
         "INSERT INTO accounts (email, created_us) VALUES ($1, $2) \
          ON CONFLICT (email) DO UPDATE SET email = accounts.email RETURNING *",
@@ -184,7 +181,7 @@ pub(in crate::accounts) async fn count_mail_request(
     requests_max: u32,
     hour_ago: Micros,
     now: Micros,
-) -> Result<bool, sqlx::Error> {
+) -> sqlx::Result<bool> {
     let statement = match requester {
         Requester::Stranger => {
             "UPDATE accounts SET \
@@ -216,7 +213,7 @@ pub(in crate::accounts) async fn count_notice(
     account: AccountId,
     hour_ago: Micros,
     now: Micros,
-) -> Result<bool, sqlx::Error> {
+) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "UPDATE accounts SET noticed_us = $3 \
          WHERE id = $1 AND (noticed_us IS NULL OR noticed_us <= $2)",
@@ -235,7 +232,7 @@ pub(in crate::accounts) async fn activate(
     account: AccountId,
     password: &str,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query(
         "UPDATE accounts SET password = $2, active_us = COALESCE(active_us, $3) WHERE id = $1",
     )
@@ -251,7 +248,7 @@ pub(in crate::accounts) async fn set_password(
     tx: &mut AnyConnection,
     account: AccountId,
     password: &str,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query("UPDATE accounts SET password = $2 WHERE id = $1")
         .bind(account.0)
         .bind(password)
@@ -267,7 +264,7 @@ pub(in crate::accounts) async fn set_email(
     tx: &mut AnyConnection,
     account: AccountId,
     email: &str,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query("UPDATE accounts SET email = $2 WHERE id = $1")
         .bind(account.0)
         .bind(email)
@@ -281,7 +278,7 @@ pub(in crate::accounts) async fn set_blocked(
     tx: &mut AnyConnection,
     account: AccountId,
     blocked: Option<Micros>,
-) -> Result<bool, sqlx::Error> {
+) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "UPDATE accounts SET blocked_us = $2 WHERE id = $1 AND \
          CASE WHEN $3 = 1 THEN blocked_us IS NULL ELSE blocked_us IS NOT NULL END",
@@ -299,7 +296,7 @@ pub(in crate::accounts) async fn anonymise(
     tx: &mut AnyConnection,
     account: AccountId,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query("DELETE FROM addons WHERE account_id = $1")
         .bind(account.0)
         .execute(&mut *tx)
@@ -324,7 +321,7 @@ pub(in crate::accounts) async fn revoke_all_keys(
     tx: &mut AnyConnection,
     account: AccountId,
     now: Micros,
-) -> Result<Vec<KeyId>, sqlx::Error> {
+) -> sqlx::Result<Vec<KeyId>> {
     let keys: Vec<i64> = sqlx::query_scalar(
         "UPDATE keys SET revoked_us = $2 WHERE account_id = $1 AND revoked_us IS NULL RETURNING id",
     )
@@ -339,7 +336,7 @@ pub(in crate::accounts) async fn revoke_all_keys(
 pub(in crate::accounts) async fn all_key_ids(
     tx: &mut AnyConnection,
     account: AccountId,
-) -> Result<Vec<KeyId>, sqlx::Error> {
+) -> sqlx::Result<Vec<KeyId>> {
     let keys: Vec<i64> = sqlx::query_scalar("SELECT id FROM keys WHERE account_id = $1")
         .bind(account.0)
         .fetch_all(tx)
@@ -351,7 +348,7 @@ pub(in crate::accounts) async fn all_key_ids(
 pub(in crate::accounts) async fn has_key(
     tx: &mut AnyConnection,
     account: AccountId,
-) -> Result<bool, sqlx::Error> {
+) -> sqlx::Result<bool> {
     let key: Option<i64> = sqlx::query_scalar(
         "SELECT id FROM keys \
          WHERE account_id = $1 AND revoked_us IS NULL AND is_grant = 0 AND name IS NULL LIMIT 1",
@@ -368,7 +365,7 @@ pub(in crate::accounts) async fn remove_unconfirmed(
     tx: &mut AnyConnection,
     before: Micros,
     now: Micros,
-) -> Result<u64, sqlx::Error> {
+) -> sqlx::Result<u64> {
     // Locked first: a concurrent change of one of them is then either committed and visible to the
     // second statement, or not yet begun.
     sqlx::query("UPDATE accounts SET id = id WHERE active_us IS NULL AND created_us < $1")

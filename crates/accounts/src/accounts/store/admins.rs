@@ -16,7 +16,7 @@ pub(in crate::accounts) struct StoredAdmin {
 }
 
 impl FromRow<'_, AnyRow> for StoredAdmin {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         Ok(Self {
             id: AdminId(row.try_get("id")?),
             name: row.try_get("name")?,
@@ -33,7 +33,7 @@ impl AccountStore {
         name: &str,
         password: &str,
         now: Micros,
-    ) -> Result<bool, sqlx::Error> {
+    ) -> sqlx::Result<bool> {
         let done = sqlx::query(
             "INSERT INTO admins (name, password, created_us) VALUES ($1, $2, $3) \
              ON CONFLICT (name) DO NOTHING",
@@ -49,19 +49,19 @@ impl AccountStore {
     pub(in crate::accounts) async fn admin_by_name(
         &self,
         name: &str,
-    ) -> Result<Option<StoredAdmin>, sqlx::Error> {
+    ) -> sqlx::Result<Option<StoredAdmin>> {
         sqlx::query_as("SELECT * FROM admins WHERE name = $1")
             .bind(name)
             .fetch_optional(self.database.pool())
             .await
     }
 
-    pub(in crate::accounts) async fn all_admins(&self) -> Result<Vec<StoredAdmin>, sqlx::Error> {
+    pub(in crate::accounts) async fn all_admins(&self) -> sqlx::Result<Vec<StoredAdmin>> {
         sqlx::query_as("SELECT * FROM admins ORDER BY name").fetch_all(self.database.pool()).await
     }
 
     /// False if there was none. Its sessions are removed too.
-    pub(in crate::accounts) async fn remove_admin(&self, name: &str) -> Result<bool, sqlx::Error> {
+    pub(in crate::accounts) async fn remove_admin(&self, name: &str) -> sqlx::Result<bool> {
         let done = sqlx::query("DELETE FROM admins WHERE name = $1")
             .bind(name)
             .execute(self.database.pool())
@@ -74,7 +74,7 @@ impl AccountStore {
 pub(in crate::accounts) async fn lock_admin(
     tx: &mut AnyConnection,
     admin: AdminId,
-) -> Result<Option<StoredAdmin>, sqlx::Error> {
+) -> sqlx::Result<Option<StoredAdmin>> {
     sqlx::query_as("UPDATE admins SET id = id WHERE id = $1 RETURNING *")
         .bind(admin.0)
         .fetch_optional(tx)
@@ -85,7 +85,7 @@ pub(in crate::accounts) async fn set_admin_password(
     tx: &mut AnyConnection,
     admin: AdminId,
     password: &str,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query("UPDATE admins SET password = $2 WHERE id = $1")
         .bind(admin.0)
         .bind(password)

@@ -24,7 +24,7 @@ impl AccountStore {
     pub(in crate::accounts) async fn accounts(
         &self,
         wanted: &Wanted,
-    ) -> Result<Vec<AccountSummary>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<AccountSummary>> {
         let rows = sqlx::query_as(
             "SELECT page.*, addons.addon, addons.expires_us FROM ( \
                  SELECT id, email, created_us, active_us, blocked_us, deleted_us, founder_us \
@@ -49,7 +49,7 @@ impl AccountStore {
     pub(in crate::accounts) async fn summary_by_id(
         &self,
         account: AccountId,
-    ) -> Result<Option<AccountSummary>, sqlx::Error> {
+    ) -> sqlx::Result<Option<AccountSummary>> {
         let rows = sqlx::query_as(
             "SELECT id, email, created_us, active_us, blocked_us, deleted_us, founder_us, \
              addon, expires_us FROM accounts \
@@ -65,7 +65,7 @@ impl AccountStore {
     pub(in crate::accounts) async fn summary_by_email(
         &self,
         email: &str,
-    ) -> Result<Option<AccountSummary>, sqlx::Error> {
+    ) -> sqlx::Result<Option<AccountSummary>> {
         let rows = sqlx::query_as(
             "SELECT id, email, created_us, active_us, blocked_us, deleted_us, founder_us, \
              addon, expires_us FROM accounts \
@@ -83,7 +83,7 @@ impl AccountStore {
     pub(in crate::accounts) async fn keys_of(
         &self,
         account: AccountId,
-    ) -> Result<Vec<StoredKey>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<StoredKey>> {
         let rows = sqlx::query_as(
             "SELECT * FROM key_addons WHERE account_id = $1 AND is_grant = 0 \
              ORDER BY CASE WHEN revoked_us IS NULL THEN 0 ELSE 1 END, key_id DESC LIMIT $2",
@@ -101,7 +101,7 @@ fn gather_accounts(rows: Vec<AddonRow<AccountSummary>>) -> Vec<AccountSummary> {
 }
 
 impl FromRow<'_, AnyRow> for AccountSummary {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         Ok(Self {
             account: AccountId(row.try_get("id")?),
             email: row.try_get("email")?,

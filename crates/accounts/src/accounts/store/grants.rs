@@ -37,7 +37,7 @@ pub(in crate::accounts) struct StoredGrant {
 }
 
 impl FromRow<'_, AnyRow> for StoredGrant {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         let text = |name: &str| row.try_get::<String, _>(name);
         let revoked: Option<Micros> = row.try_get("revoked_us")?;
         let access_expires: Option<Micros> = row.try_get("access_expires_us")?;
@@ -99,7 +99,7 @@ impl AccountStore {
     pub(in crate::accounts) async fn grant(
         &self,
         prefix: &str,
-    ) -> Result<Option<StoredGrant>, sqlx::Error> {
+    ) -> sqlx::Result<Option<StoredGrant>> {
         sqlx::query_as(BY_PREFIX).bind(prefix).fetch_optional(self.database().pool()).await
     }
 
@@ -108,7 +108,7 @@ impl AccountStore {
         &self,
         account: AccountId,
         now: Micros,
-    ) -> Result<Vec<StoredGrant>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<StoredGrant>> {
         sqlx::query_as(
             "SELECT oauth_grants.*, keys.account_id, keys.created_us, keys.revoked_us \
              FROM oauth_grants JOIN keys ON keys.id = oauth_grants.key_id \
@@ -127,7 +127,7 @@ impl AccountStore {
         &self,
         key: KeyId,
         now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         sqlx::query("UPDATE oauth_grants SET used_us = $2 WHERE key_id = $1 AND used_us <= $3")
             .bind(key.0)
             .bind(now)
@@ -145,7 +145,7 @@ const BY_PREFIX: &str = "SELECT oauth_grants.*, keys.account_id, keys.created_us
 pub(in crate::accounts) async fn grant_by_prefix(
     tx: &mut AnyConnection,
     prefix: &str,
-) -> Result<Option<StoredGrant>, sqlx::Error> {
+) -> sqlx::Result<Option<StoredGrant>> {
     sqlx::query_as(BY_PREFIX).bind(prefix).fetch_optional(tx).await
 }
 
@@ -154,7 +154,7 @@ pub(in crate::accounts) async fn insert_grant(
     tx: &mut AnyConnection,
     grant: &NewGrant<'_>,
     now: Micros,
-) -> Result<bool, sqlx::Error> {
+) -> sqlx::Result<bool> {
     let key: Option<i64> = sqlx::query_scalar(
         "INSERT INTO keys (account_id, prefix, hash, created_us, is_grant) \
          VALUES ($1, $2, $3, $4, 1) ON CONFLICT (prefix) DO NOTHING RETURNING id",
@@ -192,7 +192,7 @@ pub(in crate::accounts) async fn issue_tokens(
     key: KeyId,
     tokens: &NewTokens,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query(
         "UPDATE oauth_grants SET access_hash = $2, access_scopes = $3, access_expires_us = $4, \
          refresh_hash = $5, family_hash = $6, ends_us = $7, used_us = $8, \
@@ -217,7 +217,7 @@ pub(in crate::accounts) async fn revoke_grant(
     account: AccountId,
     key: KeyId,
     now: Micros,
-) -> Result<bool, sqlx::Error> {
+) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "UPDATE keys SET revoked_us = $3 \
          WHERE id = $2 AND account_id = $1 AND is_grant = 1 AND revoked_us IS NULL",
@@ -235,7 +235,7 @@ pub(in crate::accounts) async fn revoke_all_grants(
     tx: &mut AnyConnection,
     account: AccountId,
     now: Micros,
-) -> Result<Vec<KeyId>, sqlx::Error> {
+) -> sqlx::Result<Vec<KeyId>> {
     let keys: Vec<i64> = sqlx::query_scalar(
         "UPDATE keys SET revoked_us = $2 \
          WHERE account_id = $1 AND is_grant = 1 AND revoked_us IS NULL RETURNING id",
@@ -254,7 +254,7 @@ pub(in crate::accounts) async fn keep_newest_grants(
     account: AccountId,
     grants_max: u32,
     now: Micros,
-) -> Result<Vec<KeyId>, sqlx::Error> {
+) -> sqlx::Result<Vec<KeyId>> {
     let keys: Vec<i64> = sqlx::query_scalar(
         "UPDATE keys SET revoked_us = $3 \
          WHERE account_id = $1 AND is_grant = 1 AND revoked_us IS NULL AND id NOT IN \
@@ -275,7 +275,7 @@ pub(in crate::accounts) async fn keep_newest_grants(
 pub(in crate::accounts) async fn remove_ended_grants(
     tx: &mut AnyConnection,
     before: Micros,
-) -> Result<u64, sqlx::Error> {
+) -> sqlx::Result<u64> {
     let done = sqlx::query(
         "DELETE FROM keys WHERE is_grant = 1 AND (revoked_us < $1 \
          OR id IN (SELECT key_id FROM oauth_grants WHERE ends_us < $1))",

@@ -26,7 +26,7 @@ pub(in crate::accounts) struct Effect<'a> {
 }
 
 impl FromRow<'_, AnyRow> for StoredLink {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         Ok(Self {
             id: row.try_get("id")?,
             account: AccountId(row.try_get("account_id")?),
@@ -39,10 +39,7 @@ impl FromRow<'_, AnyRow> for StoredLink {
 }
 
 impl AccountStore {
-    pub(in crate::accounts) async fn link(
-        &self,
-        id: i64,
-    ) -> Result<Option<StoredLink>, sqlx::Error> {
+    pub(in crate::accounts) async fn link(&self, id: i64) -> sqlx::Result<Option<StoredLink>> {
         sqlx::query_as("SELECT * FROM links WHERE id = $1")
             .bind(id)
             .fetch_optional(self.database.pool())
@@ -57,7 +54,7 @@ pub(in crate::accounts) async fn insert_link(
     effect: Effect<'_>,
     expires: Micros,
     now: Micros,
-) -> Result<i64, sqlx::Error> {
+) -> sqlx::Result<i64> {
     sqlx::query_scalar(
         "INSERT INTO links (account_id, kind, password, email, visitor, created_us, expires_us) \
          VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
@@ -79,7 +76,7 @@ pub(in crate::accounts) async fn registered_password(
     tx: &mut AnyConnection,
     account: AccountId,
     visitor: &[u8],
-) -> Result<Option<String>, sqlx::Error> {
+) -> sqlx::Result<Option<String>> {
     sqlx::query_scalar(
         "SELECT password FROM links WHERE account_id = $1 AND kind = $2 AND visitor = $3 \
          AND used_us IS NULL AND password IS NOT NULL ORDER BY id DESC LIMIT 1",
@@ -96,7 +93,7 @@ pub(in crate::accounts) async fn use_link(
     tx: &mut AnyConnection,
     id: i64,
     now: Micros,
-) -> Result<bool, sqlx::Error> {
+) -> sqlx::Result<bool> {
     let done = sqlx::query("UPDATE links SET used_us = $2 WHERE id = $1 AND used_us IS NULL")
         .bind(id)
         .bind(now)
@@ -110,7 +107,7 @@ pub(in crate::accounts) async fn void_links(
     tx: &mut AnyConnection,
     account: AccountId,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query("UPDATE links SET used_us = $2 WHERE account_id = $1 AND used_us IS NULL")
         .bind(account.0)
         .bind(now)
@@ -123,7 +120,7 @@ pub(in crate::accounts) async fn void_links(
 pub(in crate::accounts) async fn remove_links(
     tx: &mut AnyConnection,
     account: AccountId,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query("DELETE FROM links WHERE account_id = $1").bind(account.0).execute(tx).await?;
     Ok(())
 }
@@ -132,7 +129,7 @@ pub(in crate::accounts) async fn remove_links(
 pub(in crate::accounts) async fn remove_old_links(
     tx: &mut AnyConnection,
     before: Micros,
-) -> Result<u64, sqlx::Error> {
+) -> sqlx::Result<u64> {
     let done =
         sqlx::query("DELETE FROM links WHERE expires_us < $1").bind(before).execute(tx).await?;
     Ok(done.rows_affected())

@@ -10,7 +10,7 @@ impl AccountStore {
     pub(in crate::accounts) async fn named_keys(
         &self,
         account: AccountId,
-    ) -> Result<Vec<StoredKey>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<StoredKey>> {
         let rows = sqlx::query_as(
             "SELECT * FROM key_addons \
              WHERE account_id = $1 AND name IS NOT NULL AND revoked_us IS NULL \
@@ -27,7 +27,7 @@ impl AccountStore {
 pub(in crate::accounts) async fn count_named_keys(
     tx: &mut AnyConnection,
     account: AccountId,
-) -> Result<i64, sqlx::Error> {
+) -> sqlx::Result<i64> {
     sqlx::query_scalar(
         "SELECT count(*) FROM keys \
          WHERE account_id = $1 AND name IS NOT NULL AND revoked_us IS NULL",
@@ -42,7 +42,7 @@ pub(in crate::accounts) async fn revoke_ended_named_keys(
     tx: &mut AnyConnection,
     account: AccountId,
     now: Micros,
-) -> Result<i64, sqlx::Error> {
+) -> sqlx::Result<i64> {
     let done = sqlx::query(
         "UPDATE keys SET revoked_us = $2 \
          WHERE account_id = $1 AND name IS NOT NULL AND revoked_us IS NULL AND ends_us <= $2",
@@ -59,7 +59,7 @@ pub(in crate::accounts) async fn count_new_named_keys(
     tx: &mut AnyConnection,
     account: AccountId,
     since: Micros,
-) -> Result<i64, sqlx::Error> {
+) -> sqlx::Result<i64> {
     sqlx::query_scalar(
         "SELECT count(*) FROM keys \
          WHERE account_id = $1 AND name IS NOT NULL AND created_us > $2",
@@ -76,7 +76,7 @@ pub(in crate::accounts) async fn revoke_named_key(
     account: AccountId,
     prefix: &str,
     now: Micros,
-) -> Result<Option<KeyId>, sqlx::Error> {
+) -> sqlx::Result<Option<KeyId>> {
     let key: Option<i64> = sqlx::query_scalar(
         "UPDATE keys SET revoked_us = $3 \
          WHERE account_id = $1 AND prefix = $2 AND name IS NOT NULL AND revoked_us IS NULL \
@@ -95,7 +95,7 @@ pub(in crate::accounts) async fn revoke_main_keys(
     tx: &mut AnyConnection,
     account: AccountId,
     now: Micros,
-) -> Result<Vec<KeyId>, sqlx::Error> {
+) -> sqlx::Result<Vec<KeyId>> {
     let keys: Vec<i64> = sqlx::query_scalar(
         "UPDATE keys SET revoked_us = $2 \
          WHERE account_id = $1 AND name IS NULL AND revoked_us IS NULL RETURNING id",

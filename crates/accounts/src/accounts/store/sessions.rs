@@ -15,7 +15,7 @@ pub(in crate::accounts) struct StoredSession {
 }
 
 impl FromRow<'_, AnyRow> for StoredSession {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         let account: Option<i64> = row.try_get("account_id")?;
         let who = match account {
             Some(account) => SessionOwner::Customer(AccountId(account)),
@@ -35,7 +35,7 @@ impl AccountStore {
     pub(in crate::accounts) async fn session(
         &self,
         hash: &Hash,
-    ) -> Result<Option<StoredSession>, sqlx::Error> {
+    ) -> sqlx::Result<Option<StoredSession>> {
         sqlx::query_as(
             "SELECT sessions.* FROM sessions \
              LEFT JOIN accounts ON accounts.id = sessions.account_id \
@@ -52,7 +52,7 @@ impl AccountStore {
         &self,
         hash: &Hash,
         now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         sqlx::query("UPDATE sessions SET seen_us = $2 WHERE hash = $1 AND seen_us < $2")
             .bind(&hash[..])
             .bind(now)
@@ -61,7 +61,7 @@ impl AccountStore {
         Ok(())
     }
 
-    pub(in crate::accounts) async fn remove_session(&self, hash: &Hash) -> Result<(), sqlx::Error> {
+    pub(in crate::accounts) async fn remove_session(&self, hash: &Hash) -> sqlx::Result<()> {
         sqlx::query("DELETE FROM sessions WHERE hash = $1")
             .bind(&hash[..])
             .execute(self.database.pool())
@@ -76,7 +76,7 @@ pub(in crate::accounts) async fn insert_session(
     who: SessionOwner,
     expires: Micros,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let (account, admin) = match who {
         SessionOwner::Customer(account) => (Some(account.0), None),
         SessionOwner::Admin(admin) => (None, Some(admin.0)),
@@ -98,7 +98,7 @@ pub(in crate::accounts) async fn insert_session(
 pub(in crate::accounts) async fn remove_sessions(
     tx: &mut AnyConnection,
     account: AccountId,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query("DELETE FROM sessions WHERE account_id = $1").bind(account.0).execute(tx).await?;
     Ok(())
 }
@@ -108,7 +108,7 @@ pub(in crate::accounts) async fn keep_newest_sessions(
     tx: &mut AnyConnection,
     account: AccountId,
     sessions_max: u32,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query(
         "DELETE FROM sessions WHERE account_id = $1 AND hash NOT IN \
          (SELECT hash FROM sessions WHERE account_id = $1 ORDER BY created_us DESC, hash LIMIT $2)",
@@ -125,7 +125,7 @@ pub(in crate::accounts) async fn remove_ended_sessions(
     tx: &mut AnyConnection,
     idle_since: Micros,
     now: Micros,
-) -> Result<u64, sqlx::Error> {
+) -> sqlx::Result<u64> {
     let done = sqlx::query("DELETE FROM sessions WHERE expires_us <= $1 OR seen_us <= $2")
         .bind(now)
         .bind(idle_since)

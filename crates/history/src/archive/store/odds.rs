@@ -50,7 +50,7 @@ impl ArchiveStore {
         filter: &OddsFilter,
         window: Window,
         current: impl Fn(Key) -> Option<Arc<MatchRecord>>,
-    ) -> Result<(usize, Vec<OddsRow>), sqlx::Error> {
+    ) -> sqlx::Result<(usize, Vec<OddsRow>)> {
         let mut page = OddsPage::new(filter, window);
         let matches = filter.matches.as_ref();
         if let Some(few) = matches.filter(|matches| matches.len() <= MATCHES_AT_ONCE) {
@@ -83,10 +83,7 @@ impl ArchiveStore {
     }
 
     /// The prices of up to [`MATCHES_AT_ONCE`] matches.
-    async fn prices(
-        &self,
-        matches: &[Key],
-    ) -> Result<BTreeMap<Key, Vec<StoredPrice>>, sqlx::Error> {
+    async fn prices(&self, matches: &[Key]) -> sqlx::Result<BTreeMap<Key, Vec<StoredPrice>>> {
         if matches.is_empty() {
             return Ok(BTreeMap::new());
         }
@@ -95,10 +92,7 @@ impl ArchiveStore {
     }
 
     /// The row of this public id.
-    pub(in crate::archive) async fn odds_row(
-        &self,
-        id: Key,
-    ) -> Result<Option<OddsRow>, sqlx::Error> {
+    pub(in crate::archive) async fn odds_row(&self, id: Key) -> sqlx::Result<Option<OddsRow>> {
         let found = sqlx::query(
             "SELECT match_id, prices FROM archive_prices WHERE match_id >= $1 AND match_id < $2",
         );
@@ -115,7 +109,7 @@ impl ArchiveStore {
         &self,
         match_id: Key,
         rows: &[Key],
-    ) -> Result<Vec<Tick>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<Tick>> {
         let rows: HashSet<_> = rows.iter().collect();
         let blocks =
             sqlx::query("SELECT ticks FROM archive_trails WHERE match_id = $1 ORDER BY number");
@@ -130,7 +124,7 @@ impl ArchiveStore {
         Ok(ticks)
     }
 
-    pub(in crate::archive) async fn bookmakers(&self) -> Result<Vec<Arc<str>>, sqlx::Error> {
+    pub(in crate::archive) async fn bookmakers(&self) -> sqlx::Result<Vec<Arc<str>>> {
         self.bookmakers_since(0).await
     }
 
@@ -138,7 +132,7 @@ impl ArchiveStore {
     pub(in crate::archive) async fn bookmakers_since(
         &self,
         change: i64,
-    ) -> Result<Vec<Arc<str>>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<Arc<str>>> {
         let slugs =
             sqlx::query("SELECT slug FROM archive_bookmakers WHERE change > $1").bind(change);
         let slugs = slugs.try_map(|row: AnyRow| Ok(row.try_get::<String, _>("slug")?.into()));
@@ -149,7 +143,7 @@ impl ArchiveStore {
     pub(in crate::archive) async fn stored_prices(
         &self,
         matches: &[Key],
-    ) -> Result<Vec<StoredPrice>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<StoredPrice>> {
         let mut all = Vec::new();
         for some in matches.chunks(MATCHES_AT_ONCE) {
             all.extend(self.prices(some).await?.into_values().flatten());
@@ -165,7 +159,7 @@ pub(super) async fn put_prices(
     steps: &mut BatchWriter<'_>,
     prices: &[StoredPrice],
     ticks: &[Tick],
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let mut changes: BTreeMap<Key, MatchChanges<'_>> = BTreeMap::new();
     for stored in prices {
         changes.entry(stored.row.match_id).or_default().prices.push(stored);
@@ -225,7 +219,7 @@ fn merge(stored: &mut Vec<StoredPrice>, changed: &[&StoredPrice]) {
 }
 
 /// Gives each row of a match without a public id the first of its choices that is not taken.
-fn number(prices: &mut [StoredPrice], taken: &mut HashSet<Key>) -> Result<(), sqlx::Error> {
+fn number(prices: &mut [StoredPrice], taken: &mut HashSet<Key>) -> sqlx::Result<()> {
     for StoredPrice { row, .. } in prices.iter_mut().filter(|stored| stored.row.public_id.is_none())
     {
         let free = public_choices(row.match_id, row.id).find(|number| taken.insert(*number));
@@ -241,7 +235,7 @@ fn number(prices: &mut [StoredPrice], taken: &mut HashSet<Key>) -> Result<(), sq
 async fn public_ids_near(
     connection: &mut AnyConnection,
     match_id: Key,
-) -> Result<HashSet<Key>, sqlx::Error> {
+) -> sqlx::Result<HashSet<Key>> {
     let base = public_base(match_id);
     let before = base + PUBLIC_IDS;
     let until = if before > PUBLIC_BASE_MAX { i64::MAX } else { signed(before) };
@@ -260,7 +254,7 @@ pub(super) async fn close(
     steps: &mut BatchWriter<'_>,
     matches: &[Key],
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let is_sqlite = steps.is_sqlite();
     for some in matches.chunks(MATCHES_WRITTEN) {
         let connection = steps.next().await?;
@@ -280,7 +274,7 @@ pub(in crate::archive) async fn remove(
     connection: &mut AnyConnection,
     is_sqlite: bool,
     matches: &[Key],
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     for some in matches.chunks(MATCHES_AT_ONCE) {
         let wanted = ids_in(is_sqlite, "$1");
         for table in ["archive_trails", "archive_prices"] {
@@ -292,12 +286,12 @@ pub(in crate::archive) async fn remove(
     Ok(())
 }
 
-fn prices_of(row: &AnyRow) -> Result<(Key, Vec<StoredPrice>), sqlx::Error> {
+fn prices_of(row: &AnyRow) -> sqlx::Result<(Key, Vec<StoredPrice>)> {
     let id = unsigned(row.try_get("match_id")?);
     Ok((id, unpack_prices(id, &row.try_get::<Vec<u8>, _>("prices")?)?))
 }
 
-fn block_of(row: &AnyRow) -> Result<(Key, TrailBlock), sqlx::Error> {
+fn block_of(row: &AnyRow) -> sqlx::Result<(Key, TrailBlock)> {
     let ticks = unpack_ticks(&row.try_get::<Vec<u8>, _>("ticks")?)?;
     let block = TrailBlock::new(row.try_get("number")?, ticks);
     let block = block.ok_or_else(|| decode("a block without ticks"))?;
@@ -308,7 +302,7 @@ async fn prices_in(
     connection: &mut AnyConnection,
     is_sqlite: bool,
     matches: &[Key],
-) -> Result<BTreeMap<Key, Vec<StoredPrice>>, sqlx::Error> {
+) -> sqlx::Result<BTreeMap<Key, Vec<StoredPrice>>> {
     let wanted = ids_in(is_sqlite, "$1");
     let found = format!("SELECT match_id, prices FROM archive_prices WHERE match_id IN {wanted}");
     let found = sqlx::query(AssertSqlSafe(found))
@@ -322,7 +316,7 @@ async fn open_blocks(
     connection: &mut AnyConnection,
     is_sqlite: bool,
     matches: &[Key],
-) -> Result<HashMap<Key, TrailBlock>, sqlx::Error> {
+) -> sqlx::Result<HashMap<Key, TrailBlock>> {
     let wanted = ids_in(is_sqlite, "$1");
     let found = format!(
         "SELECT match_id, number, ticks FROM archive_trails
@@ -339,7 +333,7 @@ pub(in crate::archive) async fn put_rows(
     connection: &mut AnyConnection,
     is_sqlite: bool,
     prices: &BTreeMap<Key, Vec<StoredPrice>>,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     if prices.is_empty() {
         return Ok(());
     }
@@ -365,7 +359,7 @@ async fn put_blocks(
     connection: &mut AnyConnection,
     is_sqlite: bool,
     blocks: &[(Key, TrailBlock)],
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     for some in blocks.chunks(rows_max(5)) {
         let statement = format!(
             "INSERT INTO archive_trails (match_id, number, from_us, until_us, ticks) VALUES {}
@@ -386,7 +380,7 @@ pub(super) async fn put_bookmakers(
     connection: &mut AnyConnection,
     slugs: &[Arc<str>],
     change: i64,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     for slug in slugs {
         let put = sqlx::query(
             "INSERT INTO archive_bookmakers (slug, change) VALUES ($1, $2)

@@ -33,7 +33,7 @@ static DECODER: LazyLock<DecoderDictionary<'static>> =
     LazyLock::new(|| DecoderDictionary::copy(DICTIONARY));
 
 /// The JSON of a value, compressed (zstd).
-pub(in crate::archive) fn compressed(value: &impl Serialize) -> Result<Vec<u8>, sqlx::Error> {
+pub(in crate::archive) fn compressed(value: &impl Serialize) -> sqlx::Result<Vec<u8>> {
     let json = serde_json::to_vec(value).map_err(encode)?;
     let mut zstd = Compressor::with_prepared_dictionary(&ENCODER)?;
     // Otherwise a changed bit can be read as another value.
@@ -45,7 +45,7 @@ pub(in crate::archive) fn compressed(value: &impl Serialize) -> Result<Vec<u8>, 
 }
 
 /// A value from what [`compressed`] made of it.
-pub(super) fn expanded<T: DeserializeOwned>(stored: &[u8]) -> Result<T, sqlx::Error> {
+pub(super) fn expanded<T: DeserializeOwned>(stored: &[u8]) -> sqlx::Result<T> {
     let size = Decompressor::upper_bound(stored).filter(|size| *size <= EXPANDED_MAX);
     let size = size.ok_or_else(|| decode("a document of an impossible size"))?;
     let mut zstd = Decompressor::with_prepared_dictionary(&DECODER)?;
@@ -72,7 +72,7 @@ macro_rules! price_columns {
                 self.ticked_us.push_back(*ticked_us);
             }
 
-            fn pop(&mut self, match_id: Key) -> Result<StoredPrice, sqlx::Error> {
+            fn pop(&mut self, match_id: Key) -> sqlx::Result<StoredPrice> {
                 let row = OddsRow {
                     match_id,
                     $($field: next(&mut self.$field)?,)+
@@ -92,13 +92,13 @@ price_columns! {
     is_open, in_play
 }
 
-pub(super) fn pack_prices(prices: &[StoredPrice]) -> Result<Vec<u8>, sqlx::Error> {
+pub(super) fn pack_prices(prices: &[StoredPrice]) -> sqlx::Result<Vec<u8>> {
     let mut columns = PriceColumns::default();
     prices.iter().for_each(|price| columns.push(price));
     compressed(&columns)
 }
 
-pub(super) fn unpack_prices(match_id: Key, stored: &[u8]) -> Result<Vec<StoredPrice>, sqlx::Error> {
+pub(super) fn unpack_prices(match_id: Key, stored: &[u8]) -> sqlx::Result<Vec<StoredPrice>> {
     let mut columns: PriceColumns = expanded(stored)?;
     (0..columns.id.len()).map(|_| columns.pop(match_id)).collect()
 }
@@ -114,7 +114,7 @@ struct TickColumns {
 }
 
 /// `ticks`: selection by selection, which compresses best.
-pub(super) fn pack_ticks(ticks: &[Tick]) -> Result<Vec<u8>, sqlx::Error> {
+pub(super) fn pack_ticks(ticks: &[Tick]) -> sqlx::Result<Vec<u8>> {
     let mut columns = TickColumns::default();
     for tick in ticks {
         columns.odds.push_back(tick.odds);
@@ -125,7 +125,7 @@ pub(super) fn pack_ticks(ticks: &[Tick]) -> Result<Vec<u8>, sqlx::Error> {
     compressed(&columns)
 }
 
-pub(super) fn unpack_ticks(stored: &[u8]) -> Result<Vec<Tick>, sqlx::Error> {
+pub(super) fn unpack_ticks(stored: &[u8]) -> sqlx::Result<Vec<Tick>> {
     let mut columns: TickColumns = expanded(stored)?;
     let mut ticks = Vec::with_capacity(columns.odds.len());
     while let Some(odds) = columns.odds.pop_front() {
@@ -136,7 +136,7 @@ pub(super) fn unpack_ticks(stored: &[u8]) -> Result<Vec<Tick>, sqlx::Error> {
     Ok(ticks)
 }
 
-fn next<T>(column: &mut VecDeque<T>) -> Result<T, sqlx::Error> {
+fn next<T>(column: &mut VecDeque<T>) -> sqlx::Result<T> {
     column.pop_front().ok_or_else(|| decode("a column of packed rows is too short"))
 }
 
