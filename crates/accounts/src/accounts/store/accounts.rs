@@ -10,23 +10,23 @@ use crate::{
 
 /// A stored account.
 #[derive(Debug)]
-pub(in crate::accounts) struct StoredAccount {
-    pub(in crate::accounts) id: AccountId,
-    pub(in crate::accounts) email: Option<String>,
+pub(crate) struct StoredAccount {
+    pub(crate) id: AccountId,
+    pub(crate) email: Option<String>,
     /// Argon2id, in PHC form.
-    pub(in crate::accounts) password: Option<String>,
-    pub(in crate::accounts) created: Micros,
-    pub(in crate::accounts) active: Option<Micros>,
-    pub(in crate::accounts) blocked: Option<Micros>,
-    pub(in crate::accounts) founder: Option<Micros>,
-    pub(in crate::accounts) deleted: Option<Micros>,
-    pub(in crate::accounts) country: Option<Country>,
-    pub(in crate::accounts) zone: Option<ZoneName>,
+    pub(crate) password: Option<String>,
+    pub(crate) created: Micros,
+    pub(crate) active: Option<Micros>,
+    pub(crate) blocked: Option<Micros>,
+    pub(crate) founder: Option<Micros>,
+    pub(crate) deleted: Option<Micros>,
+    pub(crate) country: Option<Country>,
+    pub(crate) zone: Option<ZoneName>,
 }
 
 impl StoredAccount {
     /// Whether its owner may log in.
-    pub(in crate::accounts) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.active.is_some() && self.blocked.is_none() && self.deleted.is_none()
     }
 }
@@ -50,7 +50,7 @@ impl FromRow<'_, AnyRow> for StoredAccount {
 }
 
 impl AccountStore {
-    pub(in crate::accounts) async fn account_by_id(
+    pub(crate) async fn account_by_id(
         &self,
         account: AccountId,
     ) -> sqlx::Result<Option<StoredAccount>> {
@@ -61,7 +61,7 @@ impl AccountStore {
     }
 
     /// `email` in lower case.
-    pub(in crate::accounts) async fn account_by_email(
+    pub(crate) async fn account_by_email(
         &self,
         email: &str,
     ) -> sqlx::Result<Option<StoredAccount>> {
@@ -71,7 +71,7 @@ impl AccountStore {
             .await
     }
 
-    pub(in crate::accounts) async fn addons(&self, account: AccountId) -> sqlx::Result<Addons> {
+    pub(crate) async fn addons(&self, account: AccountId) -> sqlx::Result<Addons> {
         let rows: Vec<(String, Micros)> =
             sqlx::query_as("SELECT addon, expires_us FROM addons WHERE account_id = $1")
                 .bind(account.0)
@@ -87,7 +87,7 @@ impl AccountStore {
     }
 
     /// Runs a statement that sets what a customer has chosen: `$1` is the account, `$2` the choice.
-    pub(in crate::accounts) async fn choose(
+    pub(crate) async fn choose(
         &self,
         statement: &'static str,
         account: AccountId,
@@ -98,7 +98,7 @@ impl AccountStore {
     }
 
     /// The public part and the creation time of the newest valid main key.
-    pub(in crate::accounts) async fn newest_key(
+    pub(crate) async fn newest_key(
         &self,
         account: AccountId,
     ) -> sqlx::Result<Option<(String, Micros)>> {
@@ -114,7 +114,7 @@ impl AccountStore {
 }
 
 /// Reads and locks an account until the transaction ends. The update changes nothing; it locks.
-pub(in crate::accounts) async fn lock(
+pub(crate) async fn lock(
     tx: &mut AnyConnection,
     account: AccountId,
 ) -> sqlx::Result<Option<StoredAccount>> {
@@ -126,7 +126,7 @@ pub(in crate::accounts) async fn lock(
 
 /// Removes the webhooks of an account with their deliveries. Another crate owns these rows; the row of the account stays, so
 /// nothing else would remove them.
-pub(in crate::accounts) async fn remove_webhooks(
+pub(crate) async fn remove_webhooks(
     tx: &mut AnyConnection,
     account: AccountId,
 ) -> sqlx::Result<()> {
@@ -138,7 +138,7 @@ pub(in crate::accounts) async fn remove_webhooks(
 }
 
 /// Reads and locks an account by its address, in lower case.
-pub(in crate::accounts) async fn lock_by_email(
+pub(crate) async fn lock_by_email(
     tx: &mut AnyConnection,
     email: &str,
 ) -> sqlx::Result<Option<StoredAccount>> {
@@ -149,7 +149,7 @@ pub(in crate::accounts) async fn lock_by_email(
 }
 
 /// Reads an account without a lock.
-pub(in crate::accounts) async fn account_of_email(
+pub(crate) async fn account_of_email(
     tx: &mut AnyConnection,
     email: &str,
 ) -> sqlx::Result<Option<StoredAccount>> {
@@ -157,7 +157,7 @@ pub(in crate::accounts) async fn account_of_email(
 }
 
 /// The account with this address, locked as by [`lock`]; created, inactive, if there is none.
-pub(in crate::accounts) async fn lock_or_insert(
+pub(crate) async fn lock_or_insert(
     tx: &mut AnyConnection,
     email: &str,
     now: Micros,
@@ -174,7 +174,7 @@ pub(in crate::accounts) async fn lock_or_insert(
 
 /// Counts a mail to the account's address by who requested it; false if there were too many within
 /// an hour.
-pub(in crate::accounts) async fn count_mail_request(
+pub(crate) async fn count_mail_request(
     tx: &mut AnyConnection,
     account: AccountId,
     requester: Requester,
@@ -208,7 +208,7 @@ pub(in crate::accounts) async fn count_mail_request(
 
 /// Records that the owner was notified of a registration of the address; false if that happened
 /// within the last hour.
-pub(in crate::accounts) async fn count_notice(
+pub(crate) async fn count_notice(
     tx: &mut AnyConnection,
     account: AccountId,
     hour_ago: Micros,
@@ -227,7 +227,7 @@ pub(in crate::accounts) async fn count_notice(
 }
 
 /// Sets the password, and activates the account.
-pub(in crate::accounts) async fn activate(
+pub(crate) async fn activate(
     tx: &mut AnyConnection,
     account: AccountId,
     password: &str,
@@ -244,7 +244,7 @@ pub(in crate::accounts) async fn activate(
     Ok(())
 }
 
-pub(in crate::accounts) async fn set_password(
+pub(crate) async fn set_password(
     tx: &mut AnyConnection,
     account: AccountId,
     password: &str,
@@ -260,7 +260,7 @@ pub(in crate::accounts) async fn set_password(
 /// # Errors
 ///
 /// A uniqueness violation if another account took the address concurrently.
-pub(in crate::accounts) async fn set_email(
+pub(crate) async fn set_email(
     tx: &mut AnyConnection,
     account: AccountId,
     email: &str,
@@ -274,7 +274,7 @@ pub(in crate::accounts) async fn set_email(
 }
 
 /// Blocks or unblocks; false if nothing changes.
-pub(in crate::accounts) async fn set_blocked(
+pub(crate) async fn set_blocked(
     tx: &mut AnyConnection,
     account: AccountId,
     blocked: Option<Micros>,
@@ -292,7 +292,7 @@ pub(in crate::accounts) async fn set_blocked(
 }
 
 /// Anonymises the row, and removes what the account had.
-pub(in crate::accounts) async fn anonymise(
+pub(crate) async fn anonymise(
     tx: &mut AnyConnection,
     account: AccountId,
     now: Micros,
@@ -317,7 +317,7 @@ pub(in crate::accounts) async fn anonymise(
 }
 
 /// Revokes all keys of an account and its grants; returns those that were valid until now.
-pub(in crate::accounts) async fn revoke_all_keys(
+pub(crate) async fn revoke_all_keys(
     tx: &mut AnyConnection,
     account: AccountId,
     now: Micros,
@@ -333,7 +333,7 @@ pub(in crate::accounts) async fn revoke_all_keys(
 }
 
 /// All keys of an account and its grants, revoked ones too.
-pub(in crate::accounts) async fn all_key_ids(
+pub(crate) async fn all_key_ids(
     tx: &mut AnyConnection,
     account: AccountId,
 ) -> sqlx::Result<Vec<KeyId>> {
@@ -345,10 +345,7 @@ pub(in crate::accounts) async fn all_key_ids(
 }
 
 /// Whether the account has a valid main key.
-pub(in crate::accounts) async fn has_key(
-    tx: &mut AnyConnection,
-    account: AccountId,
-) -> sqlx::Result<bool> {
+pub(crate) async fn has_key(tx: &mut AnyConnection, account: AccountId) -> sqlx::Result<bool> {
     let key: Option<i64> = sqlx::query_scalar(
         "SELECT id FROM keys \
          WHERE account_id = $1 AND revoked_us IS NULL AND is_grant = 0 AND name IS NULL LIMIT 1",
@@ -361,7 +358,7 @@ pub(in crate::accounts) async fn has_key(
 
 /// Removes unconfirmed accounts created before `before`, and their links. One that the ledger
 /// refers to, or with a valid link, stays.
-pub(in crate::accounts) async fn remove_unconfirmed(
+pub(crate) async fn remove_unconfirmed(
     tx: &mut AnyConnection,
     before: Micros,
     now: Micros,

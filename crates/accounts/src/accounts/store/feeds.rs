@@ -7,15 +7,15 @@ use crate::accounts::Micros;
 
 /// A stored feed key.
 #[derive(Debug)]
-pub(in crate::accounts) struct StoredFeedKey {
-    pub(in crate::accounts) id: i64,
-    pub(in crate::accounts) source: String,
-    pub(in crate::accounts) prefix: String,
-    pub(in crate::accounts) hash: Vec<u8>,
-    pub(in crate::accounts) all_matches: bool,
-    pub(in crate::accounts) deadline_ms: Option<i64>,
-    pub(in crate::accounts) created: Micros,
-    pub(in crate::accounts) revoked: Option<Micros>,
+pub(crate) struct StoredFeedKey {
+    pub(crate) id: i64,
+    pub(crate) source: String,
+    pub(crate) prefix: String,
+    pub(crate) hash: Vec<u8>,
+    pub(crate) all_matches: bool,
+    pub(crate) deadline_ms: Option<i64>,
+    pub(crate) created: Micros,
+    pub(crate) revoked: Option<Micros>,
 }
 
 impl FromRow<'_, AnyRow> for StoredFeedKey {
@@ -35,7 +35,7 @@ impl FromRow<'_, AnyRow> for StoredFeedKey {
 
 impl AccountStore {
     /// False if another key has the prefix.
-    pub(in crate::accounts) async fn insert_feed_key(
+    pub(crate) async fn insert_feed_key(
         &self,
         source: &str,
         (prefix, hash): (&str, &[u8]),
@@ -57,7 +57,7 @@ impl AccountStore {
         Ok(done.rows_affected() == 1)
     }
 
-    pub(in crate::accounts) async fn feed_key_by_prefix(
+    pub(crate) async fn feed_key_by_prefix(
         &self,
         prefix: &str,
     ) -> sqlx::Result<Option<StoredFeedKey>> {
@@ -68,7 +68,7 @@ impl AccountStore {
     }
 
     /// Whether the key with this id exists and is not revoked.
-    pub(in crate::accounts) async fn feed_key_stands(&self, id: i64) -> sqlx::Result<bool> {
+    pub(crate) async fn feed_key_stands(&self, id: i64) -> sqlx::Result<bool> {
         let found: Option<i64> =
             sqlx::query_scalar("SELECT id FROM feed_keys WHERE id = $1 AND revoked_us IS NULL")
                 .bind(id)
@@ -77,13 +77,13 @@ impl AccountStore {
         Ok(found.is_some())
     }
 
-    pub(in crate::accounts) async fn all_feed_keys(&self) -> sqlx::Result<Vec<StoredFeedKey>> {
+    pub(crate) async fn all_feed_keys(&self) -> sqlx::Result<Vec<StoredFeedKey>> {
         sqlx::query_as("SELECT * FROM feed_keys ORDER BY id").fetch_all(self.database.pool()).await
     }
 
     /// Revokes the keys of a source, or the one with this prefix; returns how many were valid until
     /// now.
-    pub(in crate::accounts) async fn revoke_feed_keys(
+    pub(crate) async fn revoke_feed_keys(
         &self,
         source: &str,
         prefix: Option<&str>,

@@ -7,10 +7,7 @@ use crate::accounts::{AccountId, KeyId, Micros};
 
 impl AccountStore {
     /// The named keys of an account that are not revoked, the newest first.
-    pub(in crate::accounts) async fn named_keys(
-        &self,
-        account: AccountId,
-    ) -> sqlx::Result<Vec<StoredKey>> {
+    pub(crate) async fn named_keys(&self, account: AccountId) -> sqlx::Result<Vec<StoredKey>> {
         let rows = sqlx::query_as(
             "SELECT * FROM key_addons \
              WHERE account_id = $1 AND name IS NOT NULL AND revoked_us IS NULL \
@@ -24,7 +21,7 @@ impl AccountStore {
 }
 
 /// How many named keys of an account are not revoked.
-pub(in crate::accounts) async fn count_named_keys(
+pub(crate) async fn count_named_keys(
     tx: &mut AnyConnection,
     account: AccountId,
 ) -> sqlx::Result<i64> {
@@ -38,7 +35,7 @@ pub(in crate::accounts) async fn count_named_keys(
 }
 
 /// Revokes the named keys of an account that have ended, and returns their number.
-pub(in crate::accounts) async fn revoke_ended_named_keys(
+pub(crate) async fn revoke_ended_named_keys(
     tx: &mut AnyConnection,
     account: AccountId,
     now: Micros,
@@ -55,7 +52,7 @@ pub(in crate::accounts) async fn revoke_ended_named_keys(
 }
 
 /// How many named keys an account has got since a moment, whatever became of them.
-pub(in crate::accounts) async fn count_new_named_keys(
+pub(crate) async fn count_new_named_keys(
     tx: &mut AnyConnection,
     account: AccountId,
     since: Micros,
@@ -71,7 +68,7 @@ pub(in crate::accounts) async fn count_new_named_keys(
 }
 
 /// Revokes a named key; `None` if the account has no such key, or it is revoked.
-pub(in crate::accounts) async fn revoke_named_key(
+pub(crate) async fn revoke_named_key(
     tx: &mut AnyConnection,
     account: AccountId,
     prefix: &str,
@@ -91,7 +88,7 @@ pub(in crate::accounts) async fn revoke_named_key(
 }
 
 /// Revokes all keys of an account but the named ones, and its grants; returns those that were valid until now.
-pub(in crate::accounts) async fn revoke_main_keys(
+pub(crate) async fn revoke_main_keys(
     tx: &mut AnyConnection,
     account: AccountId,
     now: Micros,

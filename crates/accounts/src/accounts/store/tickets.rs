@@ -7,7 +7,7 @@ use crate::accounts::{KeyId, Micros, secret::Hash};
 
 impl AccountStore {
     /// False if the key has `max` tickets that have not ended.
-    pub(in crate::accounts) async fn insert_ticket(
+    pub(crate) async fn insert_ticket(
         &self,
         hash: &Hash,
         key: KeyId,
@@ -30,10 +30,7 @@ impl AccountStore {
     }
 
     /// Removes a ticket; returns its key and when it ends. Of concurrent calls one gets it.
-    pub(in crate::accounts) async fn take_ticket(
-        &self,
-        hash: &Hash,
-    ) -> sqlx::Result<Option<(KeyId, Micros)>> {
+    pub(crate) async fn take_ticket(&self, hash: &Hash) -> sqlx::Result<Option<(KeyId, Micros)>> {
         let taken =
             sqlx::query("DELETE FROM socket_tickets WHERE hash = $1 RETURNING key_id, until_us")
                 .bind(&hash[..])
@@ -44,7 +41,7 @@ impl AccountStore {
 }
 
 /// Deletes the tickets that ended before this moment.
-pub(in crate::accounts) async fn remove_ended_tickets(
+pub(crate) async fn remove_ended_tickets(
     tx: &mut AnyConnection,
     before: Micros,
 ) -> sqlx::Result<u64> {
