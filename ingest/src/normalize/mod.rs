@@ -48,6 +48,21 @@ pub trait Interpret: Send {
     fn resume(&mut self, _matches: Vec<KnownMatch>) {}
 }
 
+/// Makes facts of the events of one match, which are given to it in order.
+pub trait EventByEvent {
+    type Event;
+
+    /// Takes the next event.
+    ///
+    /// # Errors
+    ///
+    /// If it does not belong to the match, or is one that was already taken.
+    fn event(&mut self, event: &Self::Event, out: &mut Interpretation) -> Result<(), DecodeError>;
+
+    /// Ends the match, after the document was read to its end.
+    fn finish(&mut self, out: &mut Interpretation);
+}
+
 /// What a hub still has of a match that a source told before a restart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnownMatch {

@@ -6,18 +6,8 @@ use super::{OpenError, Opening, Step, refused, unreadable};
 use crate::{
     decode::RefusedItem,
     error::{DecodeError, RefusalKind},
-    normalize::Interpretation,
+    normalize::{EventByEvent, Interpretation},
 };
-
-/// A normaliser that gets the events of a match in order.
-pub(super) trait EventByEvent {
-    type Event;
-
-    fn event(&mut self, event: &Self::Event, out: &mut Interpretation) -> Result<(), DecodeError>;
-
-    /// Ends the match, after the document was read to its end.
-    fn finish(&mut self, out: &mut Interpretation);
-}
 
 pub(super) struct EventFeed<N: EventByEvent> {
     file: Arc<str>,

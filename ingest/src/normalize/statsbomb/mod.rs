@@ -27,7 +27,7 @@ use facts::{
 
 use self::{own_goal::OwnGoals, roster::Roster};
 use super::{
-    Interpretation,
+    EventByEvent, Interpretation,
     football::{Course, Recorded, add},
 };
 use crate::{
@@ -124,13 +124,12 @@ impl Normalizer {
             seen: HashSet::new(),
         })
     }
+}
 
-    /// Takes the next event.
-    ///
-    /// # Errors
-    ///
-    /// If it does not belong to the match, or is one that was already taken.
-    pub fn event(
+impl EventByEvent for Normalizer {
+    type Event = StatsBombEvent;
+
+    fn event(
         &mut self,
         event: &StatsBombEvent,
         out: &mut Interpretation,
@@ -156,7 +155,7 @@ impl Normalizer {
 
     /// Ends the match, with the score of its goals, or with the stated one if the events are a part. Data without the end of
     /// the match and without a result leaves it as it stands.
-    pub fn finish(&mut self, out: &mut Interpretation) {
+    fn finish(&mut self, out: &mut Interpretation) {
         if self.course.period().is_none() {
             return;
         }
@@ -171,7 +170,9 @@ impl Normalizer {
             self.course.finish(FootballStatus::Finished, &self.recorded, is_whole, out);
         }
     }
+}
 
+impl Normalizer {
     fn is_played_to_the_end(&self, period: Period) -> bool {
         self.last_played.get(&period).is_none_or(|last| self.seen.contains(last))
     }

@@ -25,7 +25,7 @@ use facts::{
 };
 
 use self::roster::Roster;
-use super::{Interpretation, football::Course};
+use super::{EventByEvent, Interpretation, football::Course};
 use crate::{
     decode::statsperform::{
         Details, Document, Kind, Moment, MomentKind, NamedEntity, StatsPerformEvent, qualifier,
@@ -84,13 +84,12 @@ impl Normalizer {
             seen: HashSet::new(),
         })
     }
+}
 
-    /// Takes the next event.
-    ///
-    /// # Errors
-    ///
-    /// If it does not belong to the match, or is one that was already taken.
-    pub fn event(
+impl EventByEvent for Normalizer {
+    type Event = StatsPerformEvent;
+
+    fn event(
         &mut self,
         event: &StatsPerformEvent,
         out: &mut Interpretation,
@@ -109,10 +108,12 @@ impl Normalizer {
     }
 
     /// Ends the match as the provider says that it ended.
-    pub fn finish(&mut self, out: &mut Interpretation) {
+    fn finish(&mut self, out: &mut Interpretation) {
         played::finish(&mut self.course, &self.details, out);
     }
+}
 
+impl Normalizer {
     fn check(&self, event: &StatsPerformEvent) -> Result<Side, DecodeError> {
         let refuse = |kind, reason| Err(DecodeError::new(kind, reason));
         if self.seen.contains(&event.id) {
