@@ -13,7 +13,7 @@ use serde::de::{
 use serde_json::value::RawValue;
 
 use super::json_error;
-use crate::error::{DecodeError, Refusal};
+use crate::error::{DecodeError, Refusal, Result};
 
 /// A part of a document that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,14 +69,14 @@ impl<'de, A: MapAccess<'de>> Value<'_, A> {
 }
 
 /// Fills something from a document that is an object. The error says why the document is cut.
-pub(super) fn fill(bytes: &[u8], filled: &mut impl Fill) -> Result<(), DecodeError> {
+pub(super) fn fill(bytes: &[u8], filled: &mut impl Fill) -> Result<()> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let read = FillSeed(filled).deserialize(&mut json).and_then(|()| json.end());
     read.map_err(|error| json_error(&error))
 }
 
 /// Reads a document that is a list, element by element. The error says why the document is cut.
-pub(super) fn each<'de>(bytes: &'de [u8], take: impl FnMut(&'de str)) -> Result<(), DecodeError> {
+pub(super) fn each<'de>(bytes: &'de [u8], take: impl FnMut(&'de str)) -> Result<()> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let read = EachSeed(take).deserialize(&mut json).and_then(|()| json.end());
     read.map_err(|error| json_error(&error))

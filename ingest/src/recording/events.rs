@@ -5,7 +5,7 @@ use std::{collections::VecDeque, io, sync::Arc, vec};
 use super::{OpenError, Opening, Step, refused, unreadable};
 use crate::{
     decode::RefusedItem,
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
     normalize::{EventByEvent, Interpretation},
 };
 
@@ -32,7 +32,7 @@ impl<N: EventByEvent> EventFeed<N> {
         cut: Option<&io::Error>,
         events: Vec<Result<N::Event, RefusedItem>>,
         broken: Option<DecodeError>,
-        normalizer: Result<N, DecodeError>,
+        normalizer: Result<N>,
     ) -> Result<Self, OpenError> {
         let normalizer = normalizer
             .map_err(|error| opening.unusable(broken.as_ref().unwrap_or(&error).clone()))?;

@@ -7,7 +7,7 @@ use super::{
     fixture::{NamedEntity, RawNamedEntity, small},
     value,
 };
-use crate::error::DecodeError;
+use crate::error::Result;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiFootballEvent {
@@ -59,7 +59,7 @@ json::lenient! {
     }
 }
 
-pub(super) fn parse(text: &str) -> Result<ApiFootballEvent, DecodeError> {
+pub(super) fn parse(text: &str) -> Result<ApiFootballEvent> {
     let raw: Raw = serde_json::from_str(text).map_err(|error| json_error(&error))?;
     let missing = |what: &str| value(format!("event without {what}"));
     let kind = raw.kind()?;
@@ -76,7 +76,7 @@ pub(super) fn parse(text: &str) -> Result<ApiFootballEvent, DecodeError> {
 }
 
 impl Raw {
-    fn kind(&self) -> Result<Kind, DecodeError> {
+    fn kind(&self) -> Result<Kind> {
         let kind = self.kind.as_deref().unwrap_or_default().to_ascii_lowercase();
         let detail = self.detail.as_deref().unwrap_or_default().to_ascii_lowercase();
         Ok(match (kind.as_str(), detail.as_str()) {

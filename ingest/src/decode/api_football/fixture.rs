@@ -11,7 +11,7 @@ use super::{
     people::{self, PlayerStatistics, Sheet},
     value,
 };
-use crate::error::DecodeError;
+use crate::error::{DecodeError, Result};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiFootballFixture {
@@ -96,7 +96,7 @@ pub struct TeamStatistics {
 const EVENTS_MAX: usize = 1000;
 
 impl ApiFootballFixture {
-    pub(super) fn parse(text: &str) -> Result<Self, DecodeError> {
+    pub(super) fn parse(text: &str) -> Result<Self> {
         let raw: Raw<'_> = serde_json::from_str(text).map_err(|error| json_error(&error))?;
         let missing = |what: &str| value(format!("fixture without {what}"));
         let fixture = raw.fixture.ok_or_else(|| missing("its particulars"))?;

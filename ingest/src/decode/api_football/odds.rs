@@ -11,7 +11,7 @@ use super::{
     fixture::{League, RawLeague, moment},
     value,
 };
-use crate::error::DecodeError;
+use crate::error::{DecodeError, Result};
 
 /// Prices of one fixture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ json::lenient! {
 }
 
 impl FixtureOdds {
-    pub(super) fn parse(text: &str) -> Result<Self, DecodeError> {
+    pub(super) fn parse(text: &str) -> Result<Self> {
         let raw: Raw<'_> = serde_json::from_str(text).map_err(|error| json_error(&error))?;
         let fixture = raw.fixture.ok_or_else(|| value("odds without a fixture"))?;
         let status = raw.status.unwrap_or_default();
@@ -85,7 +85,7 @@ impl FixtureOdds {
 }
 
 /// The markets in play; one that cannot be read costs only itself.
-fn bets(text: &str, notices: &mut Vec<DecodeError>) -> Result<Vec<Bet>, DecodeError> {
+fn bets(text: &str, notices: &mut Vec<DecodeError>) -> Result<Vec<Bet>> {
     let all: Vec<&RawValue> =
         serde_json::from_str(text).map_err(|_| value("the odds are no list"))?;
     let bets: Vec<Bet> =

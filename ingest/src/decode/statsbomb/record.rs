@@ -10,7 +10,7 @@ use jiff::civil::Date;
 use serde::Deserialize;
 
 use super::{super::json, NamedEntity, raw::Raw};
-use crate::error::DecodeError;
+use crate::error::Result;
 
 /// One match of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,7 +38,7 @@ pub struct MatchRecord {
 /// # Errors
 ///
 /// If the file breaks before its end.
-pub fn record(bytes: &[u8], match_key: &str) -> Result<Option<MatchRecord>, DecodeError> {
+pub fn record(bytes: &[u8], match_key: &str) -> Result<Option<MatchRecord>> {
     let mut found = None;
     json::each(bytes, |text| {
         let raw = serde_json::from_str::<RawMatch>(text).ok();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use facts::football::Period;
 
 use super::{super::json, NamedEntity};
-use crate::error::DecodeError;
+use crate::error::Result;
 
 /// Everybody of one team.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ const PLAYERS_MAX: usize = 60;
 /// # Errors
 ///
 /// If the file breaks before its end.
-pub fn squads(bytes: &[u8]) -> Result<Vec<Squad>, DecodeError> {
+pub fn squads(bytes: &[u8]) -> Result<Vec<Squad>> {
     let mut squads = Vec::new();
     json::each(bytes, |text| squads.extend(squad(text)))?;
     Ok(squads)

@@ -10,7 +10,7 @@ use super::{
     sheet::Sheet,
     time, value,
 };
-use crate::error::DecodeError;
+use crate::error::Result;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct StatsPerformEvent {
@@ -141,10 +141,7 @@ impl StatsPerformEvent {
     /// `None` for an event that was deleted, for one that is no team's, and for one outside of
     /// play. Only who is booked or changed in a break or after the match counts: as of `last`, the
     /// moment of the last event before it.
-    pub(super) fn parse(
-        text: &str,
-        last: Option<(Period, Micros)>,
-    ) -> Result<Option<Element>, DecodeError> {
+    pub(super) fn parse(text: &str, last: Option<(Period, Micros)>) -> Result<Option<Element>> {
         let raw: RawEvent = serde_json::from_str(text).map_err(|error| json_error(&error))?;
         let missing = |what: &str| value(format!("event without {what}"));
         let type_id = raw.type_id.ok_or_else(|| missing("a type"))?;
@@ -227,7 +224,7 @@ fn kind(type_id: u64) -> Kind {
 
 /// The match clock of a period starts at its first minute, whatever was added to the one before. A
 /// shoot-out has no clock, and may follow upon 90 minutes.
-pub(super) fn since_start_us(second: u64, period: Period) -> Result<Micros, DecodeError> {
+pub(super) fn since_start_us(second: u64, period: Period) -> Result<Micros> {
     let first = u64::from(period.first_second());
     let since = match period {
         Period::Shootout => Some(second.saturating_sub(first)),
@@ -279,7 +276,7 @@ impl RawEvent {
         &self,
         kind: Kind,
         last: Option<(Period, Micros)>,
-    ) -> Result<Option<(Period, Micros)>, DecodeError> {
+    ) -> Result<Option<(Period, Micros)>> {
         let number = self.period_id.ok_or_else(|| value("event without a period"))?;
         let Some(period) = Period::numbered(number) else {
             let counts = matches!(kind, Kind::Card | Kind::Off | Kind::On);

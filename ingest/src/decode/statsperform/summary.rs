@@ -14,7 +14,7 @@ use super::{
     event::since_start_us,
     time, value,
 };
-use crate::error::DecodeError;
+use crate::error::Result;
 
 /// An element of one of the lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl List {
 }
 
 impl Moment {
-    pub(super) fn parse(list: List, text: &str) -> Result<Self, DecodeError> {
+    pub(super) fn parse(list: List, text: &str) -> Result<Self> {
         let raw: Raw = serde_json::from_str(text).map_err(|error| json_error(&error))?;
         let (period, since_start_us) = raw.moment(list)?;
         Ok(Self {
@@ -144,7 +144,7 @@ json::lenient! {
 impl Raw {
     /// By the match clock; by the minute shown, which is the one in progress, where that is all. Without a period, only where no
     /// other period can have the minute.
-    fn moment(&self, list: List) -> Result<(Period, Micros), DecodeError> {
+    fn moment(&self, list: List) -> Result<(Period, Micros)> {
         if list == List::PenaltyShot {
             return Ok((Period::Shootout, 0));
         }
@@ -162,7 +162,7 @@ impl Raw {
         }
     }
 
-    fn kind(&self, list: List) -> Result<MomentKind, DecodeError> {
+    fn kind(&self, list: List) -> Result<MomentKind> {
         let player = named(self.player_id.as_ref(), self.player_name.as_ref());
         let scorer = named(self.scorer_id.as_ref(), self.scorer_name.as_ref());
         Ok(match list {
@@ -185,7 +185,7 @@ impl Raw {
         })
     }
 
-    fn card(&self) -> Result<Card, DecodeError> {
+    fn card(&self) -> Result<Card> {
         Ok(match self.kind.as_deref() {
             Some("YC") => Card::Yellow,
             Some("Y2C") => Card::SecondYellow,
@@ -197,7 +197,7 @@ impl Raw {
     }
 
     /// A goal of another type is a regular one if the score after it says whose it is.
-    fn goal_type(&self) -> Result<GoalType, DecodeError> {
+    fn goal_type(&self) -> Result<GoalType> {
         match self.kind.as_deref() {
             Some("PG") => Ok(GoalType::Penalty),
             Some("OG") => Ok(GoalType::OwnGoal),
@@ -207,7 +207,7 @@ impl Raw {
         }
     }
 
-    fn is_scored(&self) -> Result<bool, DecodeError> {
+    fn is_scored(&self) -> Result<bool> {
         match self.outcome.as_deref() {
             Some(outcome) => Ok(outcome.eq_ignore_ascii_case("scored")),
             None => Err(value("kick without an outcome")),

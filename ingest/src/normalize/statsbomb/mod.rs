@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     decode::statsbomb::{Document, Kind, MatchRecord, NamedEntity, Squad, StatsBombEvent},
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 const PROVIDER: &str = "statsbomb";
@@ -71,7 +71,7 @@ impl Normalizer {
         squads: &[Squad],
         record: Option<MatchRecord>,
         match_key: &str,
-    ) -> Result<Self, DecodeError> {
+    ) -> Result<Self> {
         let roster = Roster::new(document, record.as_ref())?;
         let (record, of_others) = match record {
             Some(record) if !roster.is_of(&record) => (None, true),
@@ -129,11 +129,7 @@ impl Normalizer {
 impl EventByEvent for Normalizer {
     type Event = StatsBombEvent;
 
-    fn event(
-        &mut self,
-        event: &StatsBombEvent,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    fn event(&mut self, event: &StatsBombEvent, out: &mut Interpretation) -> Result<()> {
         let side = self.check(event)?;
         self.seen.insert(event.id.clone());
         if let Some(Err(contradiction)) = self.own_goals.get(&event.id) {
@@ -177,7 +173,7 @@ impl Normalizer {
         self.last_played.get(&period).is_none_or(|last| self.seen.contains(last))
     }
 
-    fn check(&self, event: &StatsBombEvent) -> Result<Side, DecodeError> {
+    fn check(&self, event: &StatsBombEvent) -> Result<Side> {
         let refuse = |kind, reason| Err(DecodeError::new(kind, reason));
         if self.seen.contains(&event.id) {
             return refuse(RefusalKind::Value, format!("event {} comes twice", event.id));

@@ -30,7 +30,7 @@ use crate::{
     decode::statsperform::{
         Details, Document, Kind, Moment, MomentKind, NamedEntity, StatsPerformEvent, qualifier,
     },
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 pub use self::summary::Summary;
@@ -61,7 +61,7 @@ impl Normalizer {
     /// # Errors
     ///
     /// If neither says which match it is, or who plays.
-    pub fn new(document: &Document, summary: Option<&Document>) -> Result<Self, DecodeError> {
+    pub fn new(document: &Document, summary: Option<&Document>) -> Result<Self> {
         let info =
             document.info.as_ref().or_else(|| summary.and_then(|summary| summary.info.as_ref()));
         let info = info.ok_or_else(played::no_match)?;
@@ -89,11 +89,7 @@ impl Normalizer {
 impl EventByEvent for Normalizer {
     type Event = StatsPerformEvent;
 
-    fn event(
-        &mut self,
-        event: &StatsPerformEvent,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    fn event(&mut self, event: &StatsPerformEvent, out: &mut Interpretation) -> Result<()> {
         let side = self.check(event)?;
         self.seen.insert(event.id.clone());
         self.course.at = event.at;
@@ -114,7 +110,7 @@ impl EventByEvent for Normalizer {
 }
 
 impl Normalizer {
-    fn check(&self, event: &StatsPerformEvent) -> Result<Side, DecodeError> {
+    fn check(&self, event: &StatsPerformEvent) -> Result<Side> {
         let refuse = |kind, reason| Err(DecodeError::new(kind, reason));
         if self.seen.contains(&event.id) {
             return refuse(RefusalKind::Value, format!("event {} comes twice", event.id));

@@ -18,7 +18,7 @@ use crate::{
     decode::statsperform::{
         Card, Details, Document, GoalType, Moment, MomentKind, NamedEntity, PlayedPeriod,
     },
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
     normalize::{EventByEvent, Interpretation, football::Course},
 };
 
@@ -37,7 +37,7 @@ impl Summary {
     /// # Errors
     ///
     /// If the document does not say which match it is, or who plays.
-    pub fn new(document: &Document) -> Result<Self, DecodeError> {
+    pub fn new(document: &Document) -> Result<Self> {
         let info = document.info.as_ref().ok_or_else(played::no_match)?;
         let roster = Roster::new(info)?;
         let fixture = played::fixture(info, &roster);
@@ -58,7 +58,7 @@ impl Summary {
 impl EventByEvent for Summary {
     type Event = Moment;
 
-    fn event(&mut self, moment: &Moment, out: &mut Interpretation) -> Result<(), DecodeError> {
+    fn event(&mut self, moment: &Moment, out: &mut Interpretation) -> Result<()> {
         let side = self.roster.check(&moment.contestant)?;
         if self.course.period() > Some(moment.period) {
             let reason = format!("element of {:?}, which is over", moment.period);

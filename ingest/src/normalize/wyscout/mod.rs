@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     decode::wyscout::{Document, WyscoutEvent, record::MatchRecord},
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 const PROVIDER: &str = "wyscout";
@@ -49,7 +49,7 @@ impl Normalizer {
     /// # Errors
     ///
     /// If the document does not say which match it is, or who plays.
-    pub fn new(document: &Document, record: Option<&MatchRecord>) -> Result<Self, DecodeError> {
+    pub fn new(document: &Document, record: Option<&MatchRecord>) -> Result<Self> {
         let match_key = document.match_key().ok_or_else(|| {
             DecodeError::new(RefusalKind::Unknown, "no event that says its match")
         })?;
@@ -79,7 +79,7 @@ impl Normalizer {
 impl EventByEvent for Normalizer {
     type Event = WyscoutEvent;
 
-    fn event(&mut self, event: &WyscoutEvent, out: &mut Interpretation) -> Result<(), DecodeError> {
+    fn event(&mut self, event: &WyscoutEvent, out: &mut Interpretation) -> Result<()> {
         let side = self.check(event)?;
         self.seen.insert(event.id);
         self.substitute_until(event.period, event.since_start_us, out);
@@ -113,7 +113,7 @@ impl EventByEvent for Normalizer {
 }
 
 impl Normalizer {
-    fn check(&self, event: &WyscoutEvent) -> Result<Side, DecodeError> {
+    fn check(&self, event: &WyscoutEvent) -> Result<Side> {
         let refuse = |kind, reason| Err(DecodeError::new(kind, reason));
         if event.match_id != self.match_key {
             let reason = format!("event of match {} in match {}", event.match_id, self.match_key);
