@@ -9,7 +9,7 @@ use std::fmt;
 use rust_decimal::Decimal;
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
-use super::{AccountId, Accounts, AccountsError, Addon, DAY_US, Micros};
+use super::{AccountId, Accounts, AccountsError, Addon, DAY_US, Micros, Result};
 
 /// Maximum rows in a list. A customer who buys monthly reaches it after eighty years.
 const SHOWN_MAX: i64 = 1000;
@@ -117,7 +117,7 @@ impl Accounts {
         days: u32,
         note: &str,
         now: Micros,
-    ) -> Result<(), AccountsError> {
+    ) -> Result<()> {
         let days = super::checked(days)?;
         let mut tx = self.database().begin().await?;
         if !lock(&mut tx, account).await? {
@@ -134,7 +134,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn ledger(&self, account: AccountId) -> Result<Vec<LedgerEntry>, AccountsError> {
+    pub async fn ledger(&self, account: AccountId) -> Result<Vec<LedgerEntry>> {
         let rows =
             sqlx::query_as("SELECT * FROM ledger WHERE account_id = $1 ORDER BY id DESC LIMIT $2")
                 .bind(account.0)

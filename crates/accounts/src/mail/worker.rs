@@ -26,7 +26,7 @@ use super::{
     transport::{DeliveryFailure, OutgoingEmail, Transport, TransportUnreachable},
 };
 use crate::{
-    accounts::{AccountsError, Micros},
+    accounts::{AccountsError, Micros, Result},
     supervisor::{self, Lifetime},
 };
 
@@ -79,7 +79,7 @@ enum RoundError {
 impl<L, F> MailWorker<L>
 where
     L: Fn(i64) -> F + Send + Sync + 'static,
-    F: Future<Output = Result<Option<String>, AccountsError>> + Send + 'static,
+    F: Future<Output = Result<Option<String>>> + Send + 'static,
 {
     /// Starts a worker for each transport, and the task that counts and sweeps.
     pub(super) fn start(
