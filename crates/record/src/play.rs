@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use base::Micros;
 use borsh::{BorshDeserialize, BorshSerialize};
-use facts::codec::optional_decimal;
+use facts::codec::decimal;
 use rust_decimal::Decimal;
 use serde::{
     Deserialize, Deserializer, Serialize,
@@ -211,27 +211,15 @@ pub struct RunnerPriceRecord {
     /// The bookmaker's name of the runner; live Betfair has none.
     pub name: Option<Arc<str>>,
     /// The best price to back, and the one before it; absent while none is on offer.
-    #[borsh(
-        serialize_with = "optional_decimal::write",
-        deserialize_with = "optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
     pub price: Option<Decimal>,
-    #[borsh(
-        serialize_with = "optional_decimal::write",
-        deserialize_with = "optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
     pub previous: Option<Decimal>,
     /// The starting price of an exchange, once it is settled.
-    #[borsh(
-        serialize_with = "optional_decimal::write",
-        deserialize_with = "optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
     pub bsp: Option<Decimal>,
     /// The reduction factor of the runner, in percent.
-    #[borsh(
-        serialize_with = "optional_decimal::write",
-        deserialize_with = "optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
     pub adjustment_factor: Option<Decimal>,
     /// As in `facts::event::SelectionStatus`.
     pub status: Arc<str>,
