@@ -367,16 +367,26 @@ impl From<&Arc<str>> for FieldKey {
     }
 }
 
-impl From<bool> for Node {
-    fn from(value: bool) -> Self {
-        Self::Bool(value)
-    }
+macro_rules! nodes {
+    ($($type:ty: $variant:ident),+ $(,)?) => {$(
+        impl From<$type> for Node {
+            fn from(value: $type) -> Self {
+                Self::$variant(value.into())
+            }
+        }
+    )+};
 }
 
-impl From<i64> for Node {
-    fn from(value: i64) -> Self {
-        Self::Int(value)
-    }
+nodes! {
+    bool: Bool,
+    i64: Int,
+    u32: Int,
+    u16: Int,
+    u8: Int,
+    Decimal: Decimal,
+    &'static str: Word,
+    String: Text,
+    Object: Object,
 }
 
 impl From<u64> for Node {
@@ -385,51 +395,9 @@ impl From<u64> for Node {
     }
 }
 
-impl From<u32> for Node {
-    fn from(value: u32) -> Self {
-        Self::Int(value.into())
-    }
-}
-
-impl From<u16> for Node {
-    fn from(value: u16) -> Self {
-        Self::Int(value.into())
-    }
-}
-
-impl From<u8> for Node {
-    fn from(value: u8) -> Self {
-        Self::Int(value.into())
-    }
-}
-
-impl From<Decimal> for Node {
-    fn from(value: Decimal) -> Self {
-        Self::Decimal(value)
-    }
-}
-
-impl From<&'static str> for Node {
-    fn from(word: &'static str) -> Self {
-        Self::Word(word)
-    }
-}
-
 impl From<&Arc<str>> for Node {
     fn from(text: &Arc<str>) -> Self {
         Self::Text(Arc::clone(text))
-    }
-}
-
-impl From<String> for Node {
-    fn from(text: String) -> Self {
-        Self::Text(text.into())
-    }
-}
-
-impl From<Object> for Node {
-    fn from(object: Object) -> Self {
-        Self::Object(object)
     }
 }
 
