@@ -128,6 +128,27 @@ impl Common {
         self.raw.is_some()
     }
 
+    /// A profile of these classes and phases in which all sockets follow the same channel.
+    pub(crate) fn shape(
+        &self,
+        name: &'static str,
+        classes: Vec<Class>,
+        phases: &'static [&'static str],
+    ) -> Shape {
+        Shape { name, classes, phases, seconds: self.seconds, channels: 1, sockets: self.sockets }
+    }
+
+    /// A share of the sockets.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a share of the sockets"
+    )]
+    pub(crate) fn sockets_of(&self, share: f64) -> usize {
+        (self.sockets as f64 * share.clamp(0.0, 1.0)) as usize
+    }
+
     pub(crate) fn bare_channels(&self, shape: &Shape) -> u32 {
         self.channels.unwrap_or(shape.channels).clamp(1, 1_000_000)
     }
