@@ -127,12 +127,10 @@ mod postgres {
     pub(super) struct Listener(Infallible);
 
     impl Listener {
-        #[expect(clippy::unused_async, reason = "as with the feature")]
         pub(super) async fn connect(_: &PostgresUrl) -> sqlx::Result<Self> {
             Err(sqlx::Error::PoolClosed)
         }
 
-        #[expect(clippy::unused_async, reason = "as with the feature")]
         pub(super) async fn changed(&self) -> sqlx::Result<()> {
             match self.0 {}
         }

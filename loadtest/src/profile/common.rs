@@ -139,12 +139,6 @@ impl Common {
     }
 
     /// A share of the sockets.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a share of the sockets"
-    )]
     pub(crate) fn sockets_of(&self, share: f64) -> usize {
         (self.sockets as f64 * share.clamp(0.0, 1.0)) as usize
     }
@@ -228,7 +222,6 @@ impl Common {
             saturate: self.saturate,
             addresses: self.source_addresses(shape.sockets),
             in_flight: self.in_flight,
-            #[expect(clippy::cast_precision_loss, reason = "a few threads")]
             connect_rate: self.connect_rate / self.threads as f64,
             interval_us: interval_us(shape.seconds),
             timeline: Timeline::new(shape.phases),
@@ -327,12 +320,6 @@ impl Common {
     }
 
     /// The view of a socket, by its number among those of its channel.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a share of the sockets"
-    )]
     fn view(&self, nth: usize) -> View {
         let picks = self.picks.len().max(1);
         let pick = self.picks.get(nth % picks).filter(|pick| !pick.is_empty());
@@ -385,11 +372,6 @@ impl Common {
 }
 
 /// About 120 intervals per run, none shorter than a tenth of a second.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "seconds are checked to be bearable"
-)]
 fn interval_us(seconds: f64) -> u64 {
     ((seconds * 1e6 / 120.0) as u64).max(100_000)
 }

@@ -41,7 +41,6 @@ fn each(run: &Run, sockets: usize) -> Extra {
         let (Some(before), Some(after)) = (field(before), field(&after)) else {
             return Value::Null;
         };
-        #[expect(clippy::cast_precision_loss, reason = "a figure for eyes")]
         let each = (after as f64 - before as f64) / sockets.max(1) as f64;
         json!(each.round())
     };

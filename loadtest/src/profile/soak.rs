@@ -46,7 +46,6 @@ struct Churn {
 /// # Errors
 ///
 /// If the run could not be carried out.
-#[expect(clippy::cast_precision_loss, reason = "seconds of a run")]
 pub(crate) fn run(args: &Args) -> Result<Outcome> {
     let common = &args.common;
     let pausing = Class { excused: true, ..Class::plain("pausing") };
@@ -94,11 +93,6 @@ impl Churn {
     }
 
     /// Carries out everything that is due after this many seconds.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a count of things to be done"
-    )]
     fn catch_up(&mut self, run: &Run, seconds: f64, actions: &[Action]) -> Result<()> {
         let due = (seconds.max(0.0) * self.per_second) as usize;
         while self.done < due && self.sockets > 0 {

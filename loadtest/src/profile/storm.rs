@@ -56,7 +56,6 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
             Ok(back_at.is_none() || now < since + AT_LEAST_US)
         })?;
         run.phase(2, half)?;
-        #[expect(clippy::cast_precision_loss, reason = "seconds of a run")]
         let seconds = back_at.map(|at| (at - since) as f64 / 1e6);
         Ok(Extra::from([
             ("all_back_after_s".to_owned(), json!(seconds)),

@@ -213,7 +213,6 @@ fn ticks(every: Duration) -> Interval {
     ticks
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a gauge is a float; a century is below 2^53")]
 fn seconds(span: Micros) -> f64 {
     span as f64 / 1e6
 }
