@@ -3,8 +3,9 @@
 mod lag;
 mod prices;
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
+use base::Micros;
 use rust_decimal::{Decimal, dec};
 use tokio::time::sleep;
 
@@ -14,7 +15,7 @@ use crate::{
     query::{History, View},
     reader::Reader,
 };
-use database::{Fence, is_deposed, testing::on_each};
+use database::{Fence, WriteBudget, is_deposed, testing::on_each};
 use record::{
     ChangedRecords, FootballRecord, PlayRecord, PriceRecord, Status,
     testing::{AWAY, HOME, MATCH, NOW, SEASON, football, incident, line_up, played, price, record},
