@@ -403,6 +403,7 @@ impl From<&Arc<str>> for Node {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    pub(crate) use facts::merge_patch as apply;
     use proptest::prelude::*;
     use serde_json::Value;
 
@@ -410,25 +411,6 @@ pub(crate) mod tests {
 
     fn json(object: &Object) -> Value {
         serde_json::from_str(&object.to_string()).expect("what is written is JSON")
-    }
-
-    /// RFC 7396, section 2, word for word.
-    pub(crate) fn apply(target: &mut Value, patch: &Value) {
-        let Value::Object(patch) = patch else {
-            *target = patch.clone();
-            return;
-        };
-        if !target.is_object() {
-            *target = Value::Object(serde_json::Map::new());
-        }
-        let fields = target.as_object_mut().expect("made an object above");
-        for (name, value) in patch {
-            if value.is_null() {
-                fields.remove(name);
-            } else {
-                apply(fields.entry(name.clone()).or_insert(Value::Null), value);
-            }
-        }
     }
 
     /// Any patch of a few names, with deletions at any depth.
