@@ -14,7 +14,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use flate2::read::MultiGzDecoder;
 use ingest::{
     decode::{betfair, slam, wyscout},
-    normalize::{self, Interpretation},
+    normalize::{self, EventByEvent as _, Interpretation},
 };
 use simulator::Simulator;
 

@@ -106,6 +106,7 @@ pub mod replay;
 
 pub mod batch;
 pub mod journal;
+pub mod members;
 pub mod outbox;
 pub mod patterns;
 pub mod session;

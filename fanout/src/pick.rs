@@ -4,15 +4,15 @@
 //! merge patches alike: both keep the members that a pointer leads to, and the header of the document. So a client that
 //! applies the picked patches to the picked image has the picked document.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt};
+use std::{borrow::Cow, collections::BTreeMap};
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
-};
+use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 
-use crate::channel::Seq;
+use crate::{
+    channel::Seq,
+    members::{Members, write_name},
+};
 
 /// Pointers of a pick, and kinds of events, in one subscription.
 const ENTRIES_MAX: usize = 16;
@@ -211,29 +211,6 @@ fn prune(value: &mut Value) {
     }
 }
 
-/// The members of a frame, in their order.
-struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Members<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Collect)
-    }
-}
-
 impl Pick {
     /// What both pick, unless it is everything.
     pub(crate) fn new(paths: Option<Paths>, events: EventChoice) -> Option<Self> {
@@ -340,13 +317,4 @@ impl Pick {
         out.push(b']');
         true
     }
-}
-
-/// Begins a member of the object that `out` ends in.
-fn write_name(out: &mut Vec<u8>, name: &str) {
-    if out.last() != Some(&b'{') {
-        out.push(b',');
-    }
-    serde_json::to_writer(&mut *out, name).expect("a vector takes it");
-    out.push(b':');
 }

@@ -411,7 +411,6 @@ impl Shard {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "histograms take floats; a century is below 2^53")]
 fn seconds(span: Micros) -> f64 {
     span as f64 / 1e6
 }

@@ -48,6 +48,9 @@ pub struct DecodeError {
     pub reason: String,
 }
 
+/// What comes of reading a message.
+pub type Result<T = (), E = DecodeError> = std::result::Result<T, E>;
+
 impl DecodeError {
     pub fn new(kind: RefusalKind, reason: impl Into<String>) -> Self {
         Self { kind, reason: reason.into() }

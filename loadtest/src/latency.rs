@@ -92,7 +92,6 @@ pub(crate) fn curve(histogram: &Histogram<u64>) -> Vec<(f64, u64)> {
     }
     let points: [f64; POINTS] = array::from_fn(|at| 10_f64.powf(-5.0 * at as f64 / 63.0));
     // A quantile finer than the number of samples is the maximum again.
-    #[expect(clippy::cast_precision_loss, reason = "a place on an axis")]
     let finest = 1.0 / histogram.len().max(1) as f64;
     points
         .iter()

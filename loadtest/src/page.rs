@@ -172,7 +172,6 @@ fn ramp(page: &mut String, extra: &Extra) {
     page.push_str("</tbody></table></div></section>");
 }
 
-#[expect(clippy::cast_precision_loss, reason = "places in a picture")]
 fn plots(page: &mut String, outcome: &Outcome) {
     ramp(page, &outcome.extra);
     let curve = |name, points: &[(f64, u64)]| PlotLine {
@@ -375,7 +374,6 @@ fn list(page: &mut String, title: &str, facts: &[(String, String)]) {
     page.push_str("</tbody></table></section>");
 }
 
-#[expect(clippy::cast_precision_loss, reason = "milliseconds for eyes")]
 fn ms(us: u64) -> String {
     match us {
         0..1_000 => format!("{us} µs"),
@@ -404,11 +402,6 @@ fn number(value: u64) -> String {
     grouped
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "counts a second, for eyes"
-)]
 fn rounded(value: f64) -> String {
     number(value.max(0.0).round() as u64)
 }

@@ -205,7 +205,6 @@ impl Phases {
     }
 
     /// The duration of a phase, in seconds.
-    #[expect(clippy::cast_precision_loss, reason = "seconds for eyes")]
     pub(crate) fn seconds(&self, phase: usize) -> f64 {
         let next = self.starts.get(phase + 1).copied().unwrap_or(u64::MAX).min(self.end);
         next.saturating_sub(self.starts[phase]) as f64 / 1e6

@@ -76,7 +76,6 @@ fn in_seconds<S: Serializer>(lasted: &Duration, serializer: S) -> Result<S::Ok, 
     serializer.serialize_f64(lasted.as_secs_f64())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a rate for eyes")]
 fn per_second(total: u64, seconds: f64) -> f64 {
     total as f64 / seconds.max(f64::MIN_POSITIVE)
 }

@@ -210,12 +210,6 @@ impl Run {
         }
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a time to wait"
-    )]
     fn patience_us(&self, sockets: u64) -> u64 {
         let rate = self.plan.connect_rate * self.generators.len() as f64;
         let paced = if rate > 0.0 { sockets as f64 / rate * 1e6 } else { 0.0 };
@@ -266,11 +260,6 @@ impl Run {
     /// # Errors
     ///
     /// If the run has become pointless, or the predicate fails.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "seconds of the command line"
-    )]
     pub(crate) fn hold_while(
         &mut self,
         seconds: f64,

@@ -14,23 +14,11 @@ impl Schedule {
     }
 
     /// The instant at which message `k` is due, in microseconds.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "microseconds of a run are far below 2^53"
-    )]
     pub(crate) fn intended(&self, k: u64) -> u64 {
         self.start + (k as f64 * 1e6 / self.per_second) as u64
     }
 
     /// The number of messages due by now.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "messages of a run are far below 2^53"
-    )]
     pub(crate) fn due(&self, now: u64) -> u64 {
         if now < self.start {
             return 0;

@@ -159,7 +159,6 @@ impl Hub {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "milliseconds for eyes")]
 fn row(f: &mut fmt::Formatter<'_>, name: &str, percentiles: &Percentiles) -> fmt::Result {
     if percentiles.count == 0 {
         return Ok(());

@@ -131,7 +131,6 @@ fn remedies(outcome: &Outcome) -> Vec<String> {
     remedies
 }
 
-#[expect(clippy::cast_precision_loss, reason = "milliseconds for eyes")]
 fn bottlenecks(outcome: &Outcome, limits: Limits) -> Vec<String> {
     let mut reasons = Vec::new();
     let busy = outcome.generator.busy_max;

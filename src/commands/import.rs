@@ -226,10 +226,7 @@ impl Import {
     }
 
     /// Combines a record with what was known of the match before this import.
-    async fn with_archived(
-        &mut self,
-        new: &Arc<MatchRecord>,
-    ) -> Result<Arc<MatchRecord>, sqlx::Error> {
+    async fn with_archived(&mut self, new: &Arc<MatchRecord>) -> sqlx::Result<Arc<MatchRecord>> {
         let id = new.summary.id;
         if !self.archived.contains_key(&id) {
             let archived = self.archive.record(id).await?;

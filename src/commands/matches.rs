@@ -232,7 +232,7 @@ async fn write(
     Ok(())
 }
 
-async fn mapping(store: &IdentityStore, id: Id) -> Result<MatchMapping, sqlx::Error> {
+async fn mapping(store: &IdentityStore, id: Id) -> sqlx::Result<MatchMapping> {
     Ok(store.mapping(id).await?.unwrap_or(MatchMapping { id, swapped: false }))
 }
 

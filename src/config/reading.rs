@@ -2,7 +2,6 @@
 
 use std::{ffi::OsString, fs, path::Path};
 
-use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::{Config, ConfigError, OTHER_VARIABLES, VARIABLE_PREFIX};
@@ -13,14 +12,8 @@ pub(super) fn read_file(path: &Path) -> Result<Table, ConfigError> {
     let text = fs::read_to_string(path)
         .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
     let read = || {
-        let mut table: Table = toml::from_str(&text)?;
-        if rename_older(&mut table) {
-            Config::deserialize(table.clone())?;
-        } else {
-            // Errors of the text have a line.
-            toml::from_str::<Config>(&text)?;
-        }
-        Ok(table)
+        toml::from_str::<Config>(&text)?;
+        toml::from_str(&text)
     };
     read().map_err(|error: toml::de::Error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
@@ -40,26 +33,6 @@ fn key_of(line: &str) -> Option<&str> {
     let key = key.trim();
     let is_of_a_key = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     (!key.is_empty() && key.bytes().all(is_of_a_key)).then_some(key)
-}
-
-/// Settings of `[log]` that are in `[logging]` since the hub has a log of its own. Their older names still work.
-const IN_LOGGING: [&str; 2] = ["format", "filter"];
-
-/// Moves settings with older names. Whether there were any.
-fn rename_older(settings: &mut Table) -> bool {
-    let Some(Value::Table(log)) = settings.get_mut("log") else { return false };
-    let moved = IN_LOGGING.map(|knob| Some((knob, log.remove(knob)?)));
-    let moved: Vec<(&str, Value)> = moved.into_iter().flatten().collect();
-    let is_older = !moved.is_empty();
-    if is_older
-        && let Value::Table(logging) =
-            settings.entry("logging").or_insert_with(|| Value::Table(Table::new()))
-    {
-        for (knob, value) in moved {
-            logging.entry(knob).or_insert(value);
-        }
-    }
-    is_older
 }
 
 pub(super) fn overlay(
@@ -93,10 +66,7 @@ fn knob<'a>(defaults: &'a Table, variable: &str) -> Option<(String, String, &'a 
         return None;
     }
     let (section, knob) = path.split_once('_')?;
-    let (mut section, knob) = (section.to_ascii_lowercase(), knob.to_ascii_lowercase());
-    if section == "log" && IN_LOGGING.contains(&&*knob) {
-        "logging".clone_into(&mut section);
-    }
+    let (section, knob) = (section.to_ascii_lowercase(), knob.to_ascii_lowercase());
     let default = defaults.get(&section)?.get(&knob)?;
     Some((section, knob, default))
 }

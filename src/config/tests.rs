@@ -108,17 +108,6 @@ fn invalid_values_are_refused_with_their_location() {
 }
 
 #[test]
-fn older_names_of_logging_still_work() {
-    let config =
-        load("[log]\nformat = \"json\"\n", &[("MATCHWIRE_LOG_FILTER", "warn")], &Flags::default());
-    let logging = config.unwrap().logging;
-    assert_eq!((logging.format, &*logging.filter), (LogFormat::Json, "warn"));
-    let both = "[log]\nformat = \"json\"\n[logging]\nformat = \"text\"\n";
-    assert_eq!(load(both, &[], &Flags::default()).unwrap().logging.format, LogFormat::Text);
-    check_refused("[log]\nformat = \"xml\"\n", &[], &["`xml`"]);
-}
-
-#[test]
 fn log_settings_out_of_bounds_are_refused() {
     check_refused("[log]\nsegment_bytes = 1000\n", &[], &["`log.segment_bytes` is 1000"]);
     check_refused("[log]\nfsync_ms = 6000\n", &[], &["`log.fsync_ms` is 6000", "at most 5000"]);

@@ -55,8 +55,6 @@ async fn check_consistent(pool: &AnyPool, when: &str) {
          WHERE NOT EXISTS (SELECT 1 FROM archive_matches m WHERE m.id = o.match_id)",
         "SELECT count(*) FROM archive_trails t
          WHERE NOT EXISTS (SELECT 1 FROM archive_prices o WHERE o.match_id = t.match_id)",
-        "SELECT count(*) FROM archive_price_ids i
-         WHERE NOT EXISTS (SELECT 1 FROM archive_prices o WHERE o.match_id = i.match_id)",
         "SELECT count(*) FROM archive_appearances a
          WHERE NOT EXISTS (SELECT 1 FROM archive_matches m WHERE m.id = a.match_id)",
         "SELECT count(*) FROM archive_matches

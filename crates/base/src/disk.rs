@@ -54,7 +54,6 @@ pub async fn watch(
                 Folder::Log => "log",
                 Folder::Database => "database",
             };
-            #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
             gauge!("matchwire_disk_free_bytes", "folder" => name).set(free as f64);
             let low = is_below(free, min_bytes, *was_low);
             if low && !*was_low {

@@ -49,7 +49,6 @@ pub struct Beat {
     /// Whether it serves clients.
     pub ready: bool,
     /// Whether an operator has taken it out of service.
-    #[serde(default)]
     pub drained: bool,
     /// Whether it could take over without a new generation.
     pub in_sync: bool,

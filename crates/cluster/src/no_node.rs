@@ -31,7 +31,6 @@ pub type JoinedNode = Infallible;
 /// # Errors
 ///
 /// Always.
-#[expect(clippy::unused_async, reason = "as with a cluster")]
 pub async fn join(
     _: &ClusterConfig,
     _: Fence,

@@ -109,7 +109,6 @@ impl NodeLog {
         match runtime.block_on(stream.append(held.seq, &message, &id)) {
             Ok(seq) => {
                 lead.note(seq);
-                #[expect(clippy::cast_precision_loss, reason = "a summary is of floats")]
                 histogram!("matchwire_cluster_append_seconds")
                     .record((base::clock::monotonic() - began) as f64 / 1e6);
                 Ok(())

@@ -116,7 +116,7 @@ fn keep(new: TempPath, to: &Path) -> io::Result<u64> {
 }
 
 /// Copies within one read transaction, which blocks no writer and sees no later commits.
-async fn copy_sqlite(from: &Path, to: &Path) -> Result<(), sqlx::Error> {
+async fn copy_sqlite(from: &Path, to: &Path) -> sqlx::Result<()> {
     let mut connection = AnyConnection::connect_with(&sqlite::options(from)?).await?;
     connection.execute("PRAGMA busy_timeout = 5000").await?;
     let to = to

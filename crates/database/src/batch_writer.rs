@@ -72,7 +72,7 @@ impl BatchWriter<'_> {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn next(&mut self) -> Result<&mut AnyConnection, sqlx::Error> {
+    pub async fn next(&mut self) -> sqlx::Result<&mut AnyConnection> {
         if self.is_sqlite() && self.held() >= HELD_MAX + self.budget.more {
             self.commit().await?;
             self.budget.held = Duration::ZERO;
@@ -87,7 +87,7 @@ impl BatchWriter<'_> {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn same(&mut self) -> Result<&mut AnyConnection, sqlx::Error> {
+    pub async fn same(&mut self) -> sqlx::Result<&mut AnyConnection> {
         let open = match self.open.take() {
             Some(open) => open,
             None => {
@@ -106,7 +106,7 @@ impl BatchWriter<'_> {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn finish(mut self) -> Result<(), sqlx::Error> {
+    pub async fn finish(mut self) -> sqlx::Result<()> {
         self.commit().await
     }
 
@@ -115,7 +115,7 @@ impl BatchWriter<'_> {
         self.budget.held + open.unwrap_or_default()
     }
 
-    async fn commit(&mut self) -> Result<(), sqlx::Error> {
+    async fn commit(&mut self) -> sqlx::Result<()> {
         let Some((mut transaction, since)) = self.open.take() else { return Ok(()) };
         if self.is_sqlite() {
             transaction.execute(sqlite::CACHE).await?;

@@ -42,7 +42,7 @@ pub fn is_deposed(error: &sqlx::Error) -> bool {
 }
 
 /// The term of a log that was stored last; 0 if none was.
-pub(super) async fn stored_term(pool: &SharedPool, log: &str) -> Result<u64, sqlx::Error> {
+pub(super) async fn stored_term(pool: &SharedPool, log: &str) -> sqlx::Result<u64> {
     let statement = "SELECT term FROM cluster_terms WHERE log = $1";
     let stored: Option<i64> = sqlx::query_scalar(statement).bind(log).fetch_optional(pool).await?;
     Ok(stored.unwrap_or(0).cast_unsigned())
@@ -60,7 +60,7 @@ impl Fence {
     }
 
     /// Stores the term if it is new.
-    pub(super) async fn raise(&self, database: &Database) -> Result<(), sqlx::Error> {
+    pub(super) async fn raise(&self, database: &Database) -> sqlx::Result<()> {
         let Some(term) = self.lock().clone().filter(|term| !term.is_stored) else { return Ok(()) };
         // Waits for transactions of the leader before, which hold the row.
         sqlx::query(
@@ -83,7 +83,7 @@ impl Fence {
         &self,
         tx: &mut Transaction<'static, Any>,
         is_sqlite: bool,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         let Some(Term { log, number: term, .. }) = self.lock().clone() else { return Ok(()) };
         // SQLite has one writer at a time.
         let statement = if is_sqlite {

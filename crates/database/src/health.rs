@@ -51,7 +51,7 @@ impl Database {
         }
     }
 
-    async fn write_row(&self, now: i64) -> Result<(), sqlx::Error> {
+    async fn write_row(&self, now: i64) -> sqlx::Result<()> {
         let mut tx = self.begin().await?;
         sqlx::query(
             "INSERT INTO meta (name, value) VALUES ($1, $2) \

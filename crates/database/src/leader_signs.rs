@@ -26,7 +26,7 @@ impl LeaderSigns {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn note(&self) -> Result<(), sqlx::Error> {
+    pub async fn note(&self) -> sqlx::Result<()> {
         let statement = format!(
             "INSERT INTO cluster_signs (log, node, at_us) VALUES ($1, $2, {NOW_US}) \
              ON CONFLICT (log) DO UPDATE SET node = excluded.node, at_us = excluded.at_us"
@@ -40,7 +40,7 @@ impl LeaderSigns {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn has_other_leader(&self, within: Duration) -> Result<bool, sqlx::Error> {
+    pub async fn has_other_leader(&self, within: Duration) -> sqlx::Result<bool> {
         let statement = format!(
             "SELECT count(*) FROM cluster_signs \
              WHERE log = $1 AND node <> $2 AND at_us > {NOW_US} - $3"

@@ -85,11 +85,6 @@ pub enum DatabaseError {
          it was written by a newer matchwire"
     )]
     Newer { found: i64, latest: i64 },
-    #[error(
-        "the database has migration {found} of the {latest} before version 0.1.0: start the last program with these once, \
-         of commit 84007cad, or use a new database"
-    )]
-    Unreleased { found: i64, latest: i64 },
     #[error("cannot migrate the database")]
     Migrate(#[from] sqlx::migrate::MigrateError),
     #[error(transparent)]
@@ -201,7 +196,7 @@ impl Database {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn begin(&self) -> Result<Transaction<'static, Any>, sqlx::Error> {
+    pub async fn begin(&self) -> sqlx::Result<Transaction<'static, Any>> {
         let statement = if self.is_sqlite() { "BEGIN IMMEDIATE" } else { "BEGIN" };
         if let Some(fence) = &self.fence {
             fence.raise(self).await?;
@@ -235,7 +230,7 @@ impl Database {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn store_term(&self) -> Result<(), sqlx::Error> {
+    pub async fn store_term(&self) -> sqlx::Result<()> {
         match &self.fence {
             Some(fence) => fence.raise(self).await,
             None => Ok(()),
@@ -247,7 +242,7 @@ impl Database {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn stored_term(&self, log: &str) -> Result<u64, sqlx::Error> {
+    pub async fn stored_term(&self, log: &str) -> sqlx::Result<u64> {
         fence::stored_term(self.pool(), log).await
     }
 
@@ -289,17 +284,17 @@ impl fmt::Debug for Database {
 /// none it costs nothing. The ping of the pool, which follows each release, would wait for them too, but without a limit:
 /// a server that has vanished would keep the connection's place in the pool. A ping here instead would be a second round
 /// trip for each use of a connection, and would leave that of the pool as it is.
-async fn has_answered(connection: &mut AnyConnection) -> Result<bool, sqlx::Error> {
+async fn has_answered(connection: &mut AnyConnection) -> sqlx::Result<bool> {
     within(LAST_ANSWER_MAX, connection.flush()).await.map(|()| true)
 }
 
 /// A process that is suspended in a transaction would hold up all others until its connection ends.
-async fn end_idle_transactions(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
+async fn end_idle_transactions(connection: &mut AnyConnection) -> sqlx::Result<()> {
     connection.execute("SET idle_in_transaction_session_timeout = '15s'").await.map(|_| ())
 }
 
 /// The watchers poll ten times a second, which would flood the debug log.
-fn quiet(url: &str) -> Result<AnyConnectOptions, sqlx::Error> {
+fn quiet(url: &str) -> sqlx::Result<AnyConnectOptions> {
     sqlx::any::install_default_drivers();
     Ok(url.parse::<AnyConnectOptions>()?.disable_statement_logging())
 }

@@ -5,7 +5,7 @@
 //! [`IN_POSTGRES`] for PostgreSQL; those that differ more are in a file for each database.
 
 use sqlx::{
-    AnyConnection, AssertSqlSafe, Executor, SqlSafeStr,
+    AnyConnection, AssertSqlSafe, SqlSafeStr,
     migrate::{AppliedMigration, Migrate, MigrateError, Migration, MigrationType},
 };
 
@@ -57,11 +57,6 @@ const TABLE: &str = "_sqlx_migrations";
 /// second waits here until the first has committed. The number is arbitrary.
 const ONE_AT_A_TIME: &str = "SELECT CAST(pg_advisory_xact_lock(7821563) AS TEXT)";
 
-/// The migrations before 0.1.0, which made the tables of [`ALL`]'s first version.
-const UNRELEASED: i64 = 26;
-/// How the checksum of the first of them begins, for SQLite and PostgreSQL.
-const UNRELEASED_CHECKSUM: [[u8; 4]; 2] = [[0xb6, 0xf5, 0xc9, 0x00], [0xdd, 0xf0, 0x4e, 0x60]];
-
 /// The statements of all migrations for PostgreSQL, in order.
 #[cfg(any(test, feature = "testing"))]
 pub(super) fn postgres_statements() -> impl Iterator<Item = String> {
@@ -98,7 +93,6 @@ pub(super) async fn run(connection: &mut AnyConnection, sqlite: bool) -> Result<
         sqlx::query(ONE_AT_A_TIME).execute(&mut *connection).await?;
     }
     connection.ensure_migrations_table(TABLE).await?;
-    adopt_unreleased(connection, sqlite).await?;
     let applied = connection.list_applied_migrations(TABLE).await?;
     refuse_newer(&applied)?;
     for migration in ALL.map(|statements| statements.migration(sqlite)) {
@@ -124,9 +118,6 @@ pub(super) async fn are_applied(
 ) -> Result<bool, DatabaseError> {
     // A new database lacks even this table.
     let Ok(applied) = connection.list_applied_migrations(TABLE).await else { return Ok(false) };
-    if is_unreleased(&applied, sqlite) {
-        return Ok(false);
-    }
     refuse_newer(&applied)?;
     let is_applied = |migration: Migration| {
         let same = |existing: &&AppliedMigration| existing.version == migration.version;
@@ -143,78 +134,9 @@ fn refuse_newer(applied: &[AppliedMigration]) -> Result<(), DatabaseError> {
     }
 }
 
-/// Makes a database from before 0.1.0 one with the first migration, which has the same tables. For deletion after 0.1,
-/// with what it uses.
-async fn adopt_unreleased(
-    connection: &mut AnyConnection,
-    sqlite: bool,
-) -> Result<(), DatabaseError> {
-    let applied = connection.list_applied_migrations(TABLE).await?;
-    if !is_unreleased(&applied, sqlite) {
-        return Ok(());
-    }
-    if !applied.iter().map(|applied| applied.version).eq(1..=UNRELEASED) {
-        let found = applied.last().map_or(0, |last| last.version);
-        return Err(DatabaseError::Unreleased { found, latest: UNRELEASED });
-    }
-    connection.execute("DELETE FROM _sqlx_migrations").await?;
-    Ok(connection.skip(TABLE, &ALL[0].migration(sqlite)).await?)
-}
-
-fn is_unreleased(applied: &[AppliedMigration], sqlite: bool) -> bool {
-    let checksum = &UNRELEASED_CHECKSUM[usize::from(!sqlite)];
-    applied.first().is_some_and(|first| first.checksum.starts_with(checksum))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Database, testing::on_each};
-
-    /// Makes the database one with migrations from before 0.1.0, up to this one.
-    async fn date_back(database: &Database, latest: i64) {
-        let sqlite = database.is_sqlite();
-        let mut tx = database.begin().await.unwrap();
-        tx.execute("DELETE FROM _sqlx_migrations").await.unwrap();
-        for version in 1..=latest {
-            let checksum = UNRELEASED_CHECKSUM[usize::from(!sqlite)].to_vec().into();
-            let unreleased = Migration { version, checksum, ..ALL[0].migration(sqlite) };
-            tx.skip(TABLE, &unreleased).await.unwrap();
-        }
-        tx.commit().await.unwrap();
-    }
-
-    #[tokio::test]
-    async fn unreleased_database_is_adopted() {
-        on_each(async |database| {
-            let row = "INSERT INTO meta (name, value) VALUES ('name', 'kept')";
-            sqlx::query(row).execute(database.pool()).await.unwrap();
-            date_back(&database, UNRELEASED).await;
-            for _ in 0..2 {
-                let again = Database::open_existing(database.name()).await.unwrap();
-                let kept: String = sqlx::query_scalar("SELECT value FROM meta WHERE name = 'name'")
-                    .fetch_one(again.pool())
-                    .await
-                    .unwrap();
-                assert_eq!(kept, "kept");
-                again.close().await;
-            }
-            let (_slot, mut connection) = database.pool().acquire().await.unwrap();
-            assert!(are_applied(&mut connection, database.is_sqlite()).await.unwrap());
-            assert_eq!(connection.list_applied_migrations(TABLE).await.unwrap().len(), 1);
-        })
-        .await;
-    }
-
-    #[tokio::test]
-    async fn older_unreleased_database_is_refused() {
-        on_each(async |database| {
-            date_back(&database, UNRELEASED - 1).await;
-            let refused = Database::open_existing(database.name()).await.unwrap_err();
-            assert!(matches!(refused, DatabaseError::Unreleased { found: 25, .. }), "{refused:?}");
-        })
-        .await;
-    }
 
     #[test]
     fn versions_increase_from_one() {

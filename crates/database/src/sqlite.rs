@@ -21,13 +21,13 @@ pub(super) const CACHE: &str = "PRAGMA cache_size = -2048";
 /// for its next row, a dozen times in one transaction.
 pub(super) const LARGE_CACHE: &str = "PRAGMA cache_size = -16384";
 
-pub(super) async fn prepare(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
+pub(super) async fn prepare(connection: &mut AnyConnection) -> sqlx::Result<()> {
     connection.execute(PREPARATION).await?;
     connection.execute(CACHE).await.map(|_| ())
 }
 
 /// Opens the file once. The error says what is wrong with it.
-pub(super) async fn examine(path: &Path) -> Result<(), sqlx::Error> {
+pub(super) async fn examine(path: &Path) -> sqlx::Result<()> {
     let mut connection = AnyConnection::connect_with(&options(path)?).await?;
     prepare(&mut connection).await?;
     connection.close().await
@@ -36,7 +36,7 @@ pub(super) async fn examine(path: &Path) -> Result<(), sqlx::Error> {
 /// Whether a connection can return to the pool. If its disk is full, SQLite ends a transaction by
 /// itself; sqlx still counts it as open, and refuses to begin another one on this connection. Such
 /// a connection is closed, and the pool opens a new one on demand.
-pub(super) async fn is_reusable(connection: &mut AnyConnection) -> Result<bool, sqlx::Error> {
+pub(super) async fn is_reusable(connection: &mut AnyConnection) -> sqlx::Result<bool> {
     if connection.is_in_transaction() {
         // A dropped transaction is rolled back by the next use of the connection.
         connection.ping().await?;
@@ -52,7 +52,7 @@ pub(super) async fn is_reusable(connection: &mut AnyConnection) -> Result<bool, 
     Ok(is_reusable)
 }
 
-pub(super) fn options(path: &Path) -> Result<AnyConnectOptions, sqlx::Error> {
+pub(super) fn options(path: &Path) -> sqlx::Result<AnyConnectOptions> {
     let path = std::path::absolute(path)?;
     let path = path.to_str().ok_or_else(|| {
         sqlx::Error::Configuration("the path of the database is not UTF-8".into())
@@ -94,6 +94,6 @@ fn empty_file_beside(path: &Path) -> io::Result<TempPath> {
 /// is comparable only with earlier values of the same connection.
 ///
 /// It reads no page of the file, takes no lock that a writer would meet, and costs some microseconds.
-pub(super) async fn data_version(connection: &mut AnyConnection) -> Result<i64, sqlx::Error> {
+pub(super) async fn data_version(connection: &mut AnyConnection) -> sqlx::Result<i64> {
     sqlx::query_scalar("PRAGMA data_version").fetch_one(connection).await
 }

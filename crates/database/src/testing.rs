@@ -149,7 +149,7 @@ async fn execute(server: &str, statement: String) {
     try_execute(server, statement).await.expect("databases may be created and dropped");
 }
 
-async fn try_execute(server: &str, statement: String) -> Result<(), sqlx::Error> {
+async fn try_execute(server: &str, statement: String) -> sqlx::Result<()> {
     let mut connection = connect(server).await;
     let result = connection.execute(AssertSqlSafe(statement)).await;
     connection.close().await.expect("it can be closed");

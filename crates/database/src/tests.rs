@@ -47,7 +47,7 @@ async fn reopened_database_has_its_data() {
 #[tokio::test]
 async fn only_the_newest_leader_writes() {
     on_each(async |database| {
-        async fn write(database: &Database, value: &str) -> Result<(), sqlx::Error> {
+        async fn write(database: &Database, value: &str) -> sqlx::Result<()> {
             let mut tx = database.begin().await?;
             let statement = "INSERT INTO meta (name, value) VALUES ('row', $1) \
                              ON CONFLICT (name) DO UPDATE SET value = excluded.value";
@@ -425,7 +425,7 @@ async fn fill(database: &Database) {
     }
 }
 
-async fn insert_much(database: &Database, name: &str) -> Result<(), sqlx::Error> {
+async fn insert_much(database: &Database, name: &str) -> sqlx::Result<()> {
     let mut tx = database.begin().await?;
     // More than the free space of the last page.
     let insert = sqlx::query("INSERT INTO meta (name, value) VALUES ($1, $2)");

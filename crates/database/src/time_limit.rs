@@ -28,8 +28,8 @@ pub const DELETION_MAX: Duration = Duration::from_secs(5 * 60);
 /// As the work, and [`io::ErrorKind::TimedOut`] when the time is over.
 pub async fn within<T>(
     limit: Duration,
-    work: impl Future<Output = Result<T, sqlx::Error>>,
-) -> Result<T, sqlx::Error> {
+    work: impl Future<Output = sqlx::Result<T>>,
+) -> sqlx::Result<T> {
     // On the heap, so that the futures of callers do not contain it twice.
     let done = timeout(limit, Box::pin(work)).await;
     done.unwrap_or_else(|_| Err(sqlx::Error::Io(io::ErrorKind::TimedOut.into())))
@@ -45,7 +45,7 @@ mod tests {
     #[tokio::test]
     async fn work_without_an_end_fails_as_if_the_database_were_away() {
         let limit = Duration::from_millis(1);
-        let cut_off = within(limit, future::pending::<Result<(), sqlx::Error>>()).await;
+        let cut_off = within(limit, future::pending::<sqlx::Result<()>>()).await;
         let error = cut_off.unwrap_err();
         assert!(is_unavailable(&error), "{error}");
         let done = within(STATEMENT_MAX, future::ready(Ok::<_, sqlx::Error>(7))).await;

@@ -36,7 +36,7 @@ impl Database {
     /// # Panics
     ///
     /// If `every` is zero.
-    pub async fn watch(&self, every: Duration) -> Result<Watcher, sqlx::Error> {
+    pub async fn watch(&self, every: Duration) -> sqlx::Result<Watcher> {
         let backend = match &self.name {
             DatabaseName::File(path) => {
                 let mut ticks = time::interval(every);
@@ -57,7 +57,7 @@ impl Watcher {
     /// # Errors
     ///
     /// If the database fails. Changes missed then are covered by a new watcher's first change.
-    pub async fn changed(&mut self) -> Result<(), sqlx::Error> {
+    pub async fn changed(&mut self) -> sqlx::Result<()> {
         let new = std::mem::take(&mut self.new);
         match &mut self.backend {
             WatchBackend::Sqlite { connection, ticks, seen } => loop {
@@ -98,7 +98,7 @@ mod postgres {
     pub(super) struct Listener(PgListener);
 
     impl Listener {
-        pub(super) async fn connect(url: &PostgresUrl) -> Result<Self, sqlx::Error> {
+        pub(super) async fn connect(url: &PostgresUrl) -> sqlx::Result<Self> {
             let options = PgPoolOptions::new().max_connections(1).acquire_timeout(LISTEN_MAX);
             let pool = options.connect(url.expose()).await?;
             let mut listener = PgListener::connect_with(&pool).await?;
@@ -106,7 +106,7 @@ mod postgres {
             Ok(Self(listener))
         }
 
-        pub(super) async fn changed(&mut self) -> Result<(), sqlx::Error> {
+        pub(super) async fn changed(&mut self) -> sqlx::Result<()> {
             match timeout(SILENCE_MAX, self.0.try_recv()).await {
                 // `None`: the connection was lost and restored. Notifications sent meanwhile are lost.
                 Ok(notification) => notification.map(|_| ()),
@@ -127,13 +127,11 @@ mod postgres {
     pub(super) struct Listener(Infallible);
 
     impl Listener {
-        #[expect(clippy::unused_async, reason = "as with the feature")]
-        pub(super) async fn connect(_: &PostgresUrl) -> Result<Self, sqlx::Error> {
+        pub(super) async fn connect(_: &PostgresUrl) -> sqlx::Result<Self> {
             Err(sqlx::Error::PoolClosed)
         }
 
-        #[expect(clippy::unused_async, reason = "as with the feature")]
-        pub(super) async fn changed(&self) -> Result<(), sqlx::Error> {
+        pub(super) async fn changed(&self) -> sqlx::Result<()> {
             match self.0 {}
         }
     }

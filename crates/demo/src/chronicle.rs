@@ -79,7 +79,6 @@ struct ChronicleProgress {
     /// past: all days before these.
     fixtures: u64,
     priced: u64,
-    #[serde(default)]
     past: u64,
 }
 

@@ -36,7 +36,6 @@ pub struct DemoRun {
     /// Since when the demo plays, by the simulated clock: earlier matches are not part of it.
     pub(crate) from: Micros,
     /// How the simulated clock runs.
-    #[serde(default)]
     pub(crate) pace: WorldClock,
     /// A fingerprint of the program and the settings. Only with the same value the days are the same.
     program: String,

@@ -49,11 +49,6 @@ impl TryFrom<f64> for DemoSpeed {
     fn try_from(speed: f64) -> Result<Self, WrongDemoSpeed> {
         let hundredths = (speed * 100.0).round();
         // Within these bounds a float is a whole number of 32 bits.
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "it is from 10 to 10,000"
-        )]
         let fits = || Self { hundredths: hundredths as u32 };
         (10.0..=10_000.0).contains(&hundredths).then(fits).ok_or(WrongDemoSpeed)
     }

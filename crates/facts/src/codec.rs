@@ -50,19 +50,52 @@ pub mod varint {
     }
 }
 
-/// A decimal with its exact scale: sign and scale in one byte, then the digits as a number.
+/// A decimal with its exact scale: sign and scale in one byte, then the digits as a number. Where an optional one is
+/// absent, it is one byte.
 pub mod decimal {
     use rust_decimal::Decimal;
 
     use super::{Read, Result, Write, invalid, varint};
 
     const NEGATIVE: u8 = 0x80;
+    /// No decimal has this scale.
+    const NONE: u8 = 0x7f;
     const DIGITS_MAX: u128 = (1 << 96) - 1;
+
+    /// A decimal, or an optional one.
+    pub trait Value: Copy {
+        /// The decimal, if there is one.
+        fn get(self) -> Option<Decimal>;
+
+        /// The value of this decimal, or of none; `None` if there must be one.
+        fn new(decimal: Option<Decimal>) -> Option<Self>;
+    }
+
+    impl Value for Decimal {
+        fn get(self) -> Option<Decimal> {
+            Some(self)
+        }
+
+        fn new(decimal: Option<Decimal>) -> Option<Self> {
+            decimal
+        }
+    }
+
+    impl Value for Option<Decimal> {
+        fn get(self) -> Option<Decimal> {
+            self
+        }
+
+        fn new(decimal: Option<Decimal>) -> Option<Self> {
+            Some(decimal)
+        }
+    }
 
     /// # Errors
     ///
     /// If the writer fails.
-    pub fn write<W: Write>(value: &Decimal, writer: &mut W) -> Result<()> {
+    pub fn write<W: Write>(value: &impl Value, writer: &mut W) -> Result<()> {
+        let Some(value) = value.get() else { return writer.write_all(&[NONE]) };
         let sign = if value.is_sign_negative() { NEGATIVE } else { 0 };
         // At most 28.
         writer.write_all(&[sign | value.scale() as u8])?;
@@ -72,13 +105,14 @@ pub mod decimal {
     /// # Errors
     ///
     /// If the reader fails, or no decimal has these bytes.
-    pub fn read<R: Read>(reader: &mut R) -> Result<Decimal> {
+    pub fn read<R: Read, T: Value>(reader: &mut R) -> Result<T> {
         let mut head = [0];
         reader.read_exact(&mut head)?;
-        read_digits(head[0], reader)
+        let decimal = if head[0] == NONE { None } else { Some(read_digits(head[0], reader)?) };
+        T::new(decimal).ok_or_else(|| invalid("a decimal is missing"))
     }
 
-    pub(super) fn read_digits<R: Read>(head: u8, reader: &mut R) -> Result<Decimal> {
+    fn read_digits<R: Read>(head: u8, reader: &mut R) -> Result<Decimal> {
         let scale = u32::from(head & !NEGATIVE);
         let digits = varint::read(reader)?;
         if scale > Decimal::MAX_SCALE || digits > DIGITS_MAX {
@@ -87,38 +121,6 @@ pub mod decimal {
         let mut value = Decimal::from_i128_with_scale(digits as i128, scale);
         value.set_sign_negative(head & NEGATIVE != 0);
         Ok(value)
-    }
-}
-
-/// An optional decimal: like [`decimal`], or one byte where there is none.
-pub mod optional_decimal {
-    use rust_decimal::Decimal;
-
-    use super::{Read, Result, Write, decimal};
-
-    /// No decimal has this scale.
-    const NONE: u8 = 0x7f;
-
-    /// # Errors
-    ///
-    /// If the writer fails.
-    pub fn write<W: Write>(value: &Option<Decimal>, writer: &mut W) -> Result<()> {
-        match value {
-            Some(value) => decimal::write(value, writer),
-            None => writer.write_all(&[NONE]),
-        }
-    }
-
-    /// # Errors
-    ///
-    /// If the reader fails, or no decimal has these bytes.
-    pub fn read<R: Read>(reader: &mut R) -> Result<Option<Decimal>> {
-        let mut head = [0];
-        reader.read_exact(&mut head)?;
-        if head[0] == NONE {
-            return Ok(None);
-        }
-        decimal::read_digits(head[0], reader).map(Some)
     }
 }
 
@@ -247,7 +249,7 @@ mod tests {
             lo: u32, mid: u32, hi: u32, negative: bool, scale in 0..=28_u32,
         ) {
             let value = Decimal::from_parts(lo, mid, hi, negative, scale);
-            let read = decimal::read(&mut &written(&value)[..]).unwrap();
+            let read: Decimal = decimal::read(&mut &written(&value)[..]).unwrap();
             prop_assert_eq!(read.serialize(), value.serialize());
         }
     }

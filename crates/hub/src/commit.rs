@@ -237,13 +237,11 @@ impl Committer {
         if changes.is_empty() {
             return;
         }
-        #[expect(clippy::cast_precision_loss, reason = "a summary is of floats")]
         histogram!("matchwire_changes_a_turn").record(changes.len() as f64);
         counter!("matchwire_publications_total").increment(changes.len() as u64);
         self.fanout.publish_with(changes, &trace::probes(traced));
         self.watches.notify(changes);
         if let Some(oldest) = oldest {
-            #[expect(clippy::cast_precision_loss, reason = "a summary is of floats")]
             histogram!("matchwire_publish_delay_seconds").record((now() - oldest) as f64 / 1e6);
         }
     }

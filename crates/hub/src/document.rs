@@ -367,51 +367,31 @@ impl From<&Arc<str>> for FieldKey {
     }
 }
 
-impl From<bool> for Node {
-    fn from(value: bool) -> Self {
-        Self::Bool(value)
-    }
+macro_rules! nodes {
+    ($($type:ty: $variant:ident),+ $(,)?) => {$(
+        impl From<$type> for Node {
+            fn from(value: $type) -> Self {
+                Self::$variant(value.into())
+            }
+        }
+    )+};
 }
 
-impl From<i64> for Node {
-    fn from(value: i64) -> Self {
-        Self::Int(value)
-    }
+nodes! {
+    bool: Bool,
+    i64: Int,
+    u32: Int,
+    u16: Int,
+    u8: Int,
+    Decimal: Decimal,
+    &'static str: Word,
+    String: Text,
+    Object: Object,
 }
 
 impl From<u64> for Node {
     fn from(value: u64) -> Self {
         Self::Int(i64::try_from(value).unwrap_or(i64::MAX))
-    }
-}
-
-impl From<u32> for Node {
-    fn from(value: u32) -> Self {
-        Self::Int(value.into())
-    }
-}
-
-impl From<u16> for Node {
-    fn from(value: u16) -> Self {
-        Self::Int(value.into())
-    }
-}
-
-impl From<u8> for Node {
-    fn from(value: u8) -> Self {
-        Self::Int(value.into())
-    }
-}
-
-impl From<Decimal> for Node {
-    fn from(value: Decimal) -> Self {
-        Self::Decimal(value)
-    }
-}
-
-impl From<&'static str> for Node {
-    fn from(word: &'static str) -> Self {
-        Self::Word(word)
     }
 }
 
@@ -421,20 +401,9 @@ impl From<&Arc<str>> for Node {
     }
 }
 
-impl From<String> for Node {
-    fn from(text: String) -> Self {
-        Self::Text(text.into())
-    }
-}
-
-impl From<Object> for Node {
-    fn from(object: Object) -> Self {
-        Self::Object(object)
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
+    pub(crate) use facts::merge_patch as apply;
     use proptest::prelude::*;
     use serde_json::Value;
 
@@ -442,25 +411,6 @@ pub(crate) mod tests {
 
     fn json(object: &Object) -> Value {
         serde_json::from_str(&object.to_string()).expect("what is written is JSON")
-    }
-
-    /// RFC 7396, section 2, word for word.
-    pub(crate) fn apply(target: &mut Value, patch: &Value) {
-        let Value::Object(patch) = patch else {
-            *target = patch.clone();
-            return;
-        };
-        if !target.is_object() {
-            *target = Value::Object(serde_json::Map::new());
-        }
-        let fields = target.as_object_mut().expect("made an object above");
-        for (name, value) in patch {
-            if value.is_null() {
-                fields.remove(name);
-            } else {
-                apply(fields.entry(name.clone()).or_insert(Value::Null), value);
-            }
-        }
     }
 
     /// Any patch of a few names, with deletions at any depth.

@@ -317,7 +317,6 @@ impl<C: LogConsumer> Follower<C> {
             self.consumer.snapshot(*position, state, monotonic() - began);
             (self.played_us, self.has_changed) = (0, false);
         }
-        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
         gauge!("matchwire_log_follower_lag_seconds").set((now() - record.at).max(0) as f64 / 1e6);
         Ok(())
     }

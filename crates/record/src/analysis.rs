@@ -13,7 +13,6 @@ use super::EntityRef;
 
 #[derive(Debug, Clone, PartialEq, Default)]
 #[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
-#[serde(default)]
 pub struct AnalysisRecord {
     /// In the order in which they became known.
     pub shots: Vec<ShotRecord>,

@@ -57,8 +57,8 @@ pub enum MarketPlace {
         kind: Arc<str>,
         period: Option<Arc<str>>,
         #[borsh(
-            serialize_with = "facts::codec::optional_decimal::write",
-            deserialize_with = "facts::codec::optional_decimal::read"
+            serialize_with = "facts::codec::decimal::write",
+            deserialize_with = "facts::codec::decimal::read"
         )]
         line: Option<Decimal>,
     },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::Micros;
 use borsh::{BorshDeserialize, BorshSerialize};
 use facts::{
-    codec::optional_decimal,
+    codec::decimal,
     event::{Id, Outcome},
 };
 use rust_decimal::Decimal;
@@ -26,19 +26,13 @@ pub struct PriceRecord {
     pub market: Arc<str>,
     /// A part of the match, `1h`; absent for all of it.
     pub period: Option<Arc<str>>,
-    #[borsh(
-        serialize_with = "optional_decimal::write",
-        deserialize_with = "optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
     pub line: Option<Decimal>,
     /// `home`, `draw`, `away`, `p1`, `p2`, `over`, `under`, `yes`, `no`; otherwise the bookmaker's
     /// name of the outcome, or its id.
     pub outcome: Arc<str>,
     /// The best price to back; absent while none is on offer.
-    #[borsh(
-        serialize_with = "optional_decimal::write",
-        deserialize_with = "optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
     pub price: Option<Decimal>,
     /// Whether it is available: the market is open, the selection is active, and nothing suspends
     /// it.

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use base::Micros;
 use borsh::{BorshDeserialize, BorshSerialize};
-use facts::codec::optional_decimal;
+use facts::codec::decimal;
 use rust_decimal::Decimal;
 use serde::{
     Deserialize, Deserializer, Serialize,
@@ -193,7 +193,6 @@ pub struct RaceRecord {
     pub runners: Vec<RunnerRecord>,
     /// The bookmakers' prices of the runners, with the ids by which bookmakers know them. The
     /// prices of the match contain them too.
-    #[serde(default)]
     pub prices: Vec<RunnerPriceRecord>,
 }
 
@@ -201,9 +200,7 @@ pub struct RaceRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct RunnerPriceRecord {
     /// The ids of the runner and of its horse if only bookmakers list the runners.
-    #[serde(default)]
     pub runner: Key,
-    #[serde(default)]
     pub horse: Key,
     /// The bookmaker's slug.
     pub bookmaker: Arc<str>,
@@ -214,29 +211,15 @@ pub struct RunnerPriceRecord {
     /// The bookmaker's name of the runner; live Betfair has none.
     pub name: Option<Arc<str>>,
     /// The best price to back, and the one before it; absent while none is on offer.
-    #[borsh(
-        serialize_with = "optional_decimal::write",
-        deserialize_with = "optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
     pub price: Option<Decimal>,
-    #[borsh(
-        serialize_with = "optional_decimal::write",
-        deserialize_with = "optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
     pub previous: Option<Decimal>,
     /// The starting price of an exchange, once it is settled.
-    #[serde(default)]
-    #[borsh(
-        serialize_with = "optional_decimal::write",
-        deserialize_with = "optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
     pub bsp: Option<Decimal>,
     /// The reduction factor of the runner, in percent.
-    #[serde(default)]
-    #[borsh(
-        serialize_with = "optional_decimal::write",
-        deserialize_with = "optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
     pub adjustment_factor: Option<Decimal>,
     /// As in `facts::event::SelectionStatus`.
     pub status: Arc<str>,
@@ -251,9 +234,7 @@ pub struct RunnerRecord {
     /// Of the horse.
     pub id: Key,
     /// Of the horse in this race.
-    #[serde(default)]
     pub runner: Key,
-    #[serde(default)]
     pub jockey_id: Option<Key>,
     pub name: Arc<str>,
     /// The saddlecloth number.

@@ -65,7 +65,7 @@ impl Positions {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn load(&self, source: &str) -> Result<Option<StoredPosition>, sqlx::Error> {
+    pub async fn load(&self, source: &str) -> sqlx::Result<Option<StoredPosition>> {
         let query = sqlx::query("SELECT position, last_us FROM source_positions WHERE source = $1");
         let stored = |row: sqlx::any::AnyRow| {
             let position = row.try_get::<String, _>("position")?.into();
@@ -96,7 +96,7 @@ impl Positions {
     }
 }
 
-async fn apply(database: &Database, change: PositionChange) -> Result<(), sqlx::Error> {
+async fn apply(database: &Database, change: PositionChange) -> sqlx::Result<()> {
     match change {
         PositionChange::Write(source, position, committed) => {
             // There is no answer if the node no longer leads.

@@ -79,7 +79,7 @@ pub type OnDisabled = Arc<
             &'t mut AnyConnection,
             i64,
             Micros,
-        ) -> Pin<Box<dyn Future<Output = Result<(), sqlx::Error>> + Send + 't>>
+        ) -> Pin<Box<dyn Future<Output = sqlx::Result<()>> + Send + 't>>
         + Send
         + Sync,
 >;

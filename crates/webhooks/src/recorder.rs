@@ -49,7 +49,7 @@ impl Recorder {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn refresh(&mut self) -> Result<bool, sqlx::Error> {
+    pub async fn refresh(&mut self) -> sqlx::Result<bool> {
         let store = &self.webhooks.shared.store;
         let stamp = store.stamp().await?;
         let has_changed = self.stamp != Some(stamp);
@@ -74,7 +74,7 @@ impl Recorder {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn met_conditions(&self) -> Result<MetConditions, sqlx::Error> {
+    pub async fn met_conditions(&self) -> sqlx::Result<MetConditions> {
         let mut met = MetConditions::default();
         for (webhook, condition, channel) in store::met_conditions(&self.database).await? {
             let channel = ChannelId::new(channel);
@@ -142,7 +142,7 @@ impl Recorder {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn position(&self) -> Result<Option<Position>, sqlx::Error> {
+    pub async fn position(&self) -> sqlx::Result<Option<Position>> {
         store::position(&self.database).await
     }
 
@@ -151,7 +151,7 @@ impl Recorder {
     /// # Errors
     ///
     /// If the store fails, or if another node leads.
-    pub async fn forget_position(&self) -> Result<(), sqlx::Error> {
+    pub async fn forget_position(&self) -> sqlx::Result<()> {
         let mut tx = self.database.begin().await?;
         store::set_position(&mut tx, None).await?;
         tx.commit().await
@@ -171,7 +171,7 @@ impl Recorder {
         position: Position,
         may_receive: &MayReceive,
         now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         let mut deliveries = self.deliveries(events, may_receive, now);
         deliveries.extend(self.price_deliveries(crossings, may_receive, now));
         let of_deliveries = deliveries.iter().map(|delivery| delivery.webhook);
@@ -226,7 +226,7 @@ impl Recorder {
         crossing: &PriceCrossing,
         conditions: &HashMap<i64, String>,
         now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         let PriceCrossing { condition: ConditionId { webhook, index }, channel, event } = crossing;
         let stored_condition = self.webhook(*webhook).and_then(|it| it.terms.prices.get(*index));
         let (Some(condition), Some(stored)) = (stored_condition, conditions.get(webhook)) else {

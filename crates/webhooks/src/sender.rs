@@ -139,7 +139,7 @@ impl Sender {
         webhook
     }
 
-    async fn send_due(&self, id: i64, stopped: &watch::Receiver<bool>) -> Result<(), sqlx::Error> {
+    async fn send_due(&self, id: i64, stopped: &watch::Receiver<bool>) -> sqlx::Result<()> {
         let until = Instant::now() + ROUND_FOR;
         for _ in 0..ROUND_MAX {
             if *stopped.borrow() || Instant::now() >= until {
@@ -160,7 +160,7 @@ impl Sender {
     }
 
     /// Makes one attempt. False if the webhook must wait.
-    async fn take(&self, webhook: &Webhook, delivery: &Delivery) -> Result<bool, sqlx::Error> {
+    async fn take(&self, webhook: &Webhook, delivery: &Delivery) -> sqlx::Result<bool> {
         let now = (self.clock)();
         let is_test = delivery.kind == "test";
         let may_receive = if is_test {
@@ -226,7 +226,7 @@ impl Sender {
         webhook: &Webhook,
         delivery: &Delivery,
         failure: SendError,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         counter!("matchwire_webhook_failures_total", "reason" => failure.reason()).increment(1);
         let now = (self.clock)();
         let (status, why) = (failure.status(), failure.to_string());
@@ -258,7 +258,7 @@ impl Sender {
         Ok(())
     }
 
-    async fn count(&self) -> Result<(), sqlx::Error> {
+    async fn count(&self) -> sqlx::Result<()> {
         if !(self.leads)() {
             return Ok(());
         }
@@ -277,7 +277,7 @@ impl Sender {
         Ok(())
     }
 
-    async fn sweep(&self, stopped: &watch::Receiver<bool>) -> Result<(), sqlx::Error> {
+    async fn sweep(&self, stopped: &watch::Receiver<bool>) -> sqlx::Result<()> {
         if !(self.leads)() {
             return Ok(());
         }
@@ -288,7 +288,7 @@ impl Sender {
     }
 
     /// Logs when the store begins or ceases to fail.
-    fn note<T>(&self, done: Result<T, sqlx::Error>) -> Option<T> {
+    fn note<T>(&self, done: sqlx::Result<T>) -> Option<T> {
         let was_failing = self.is_failing.swap(done.is_err(), Ordering::Relaxed);
         match done {
             Ok(value) => {

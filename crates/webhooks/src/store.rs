@@ -56,7 +56,7 @@ impl Store {
         Self { database }
     }
 
-    pub(crate) async fn webhooks_of(&self, account: i64) -> Result<Vec<Webhook>, sqlx::Error> {
+    pub(crate) async fn webhooks_of(&self, account: i64) -> sqlx::Result<Vec<Webhook>> {
         let statement = format!("{WEBHOOK} WHERE account_id = $1 ORDER BY id");
         sqlx::query_as(sqlx::AssertSqlSafe(statement))
             .bind(account)
@@ -64,7 +64,7 @@ impl Store {
             .await
     }
 
-    pub(crate) async fn webhook(&self, id: i64) -> Result<Option<Webhook>, sqlx::Error> {
+    pub(crate) async fn webhook(&self, id: i64) -> sqlx::Result<Option<Webhook>> {
         let statement = format!("{WEBHOOK} WHERE id = $1");
         sqlx::query_as(sqlx::AssertSqlSafe(statement))
             .bind(id)
@@ -73,12 +73,12 @@ impl Store {
     }
 
     /// All webhooks that get events.
-    pub(crate) async fn enabled(&self) -> Result<Vec<Webhook>, sqlx::Error> {
+    pub(crate) async fn enabled(&self) -> sqlx::Result<Vec<Webhook>> {
         let statement = format!("{WEBHOOK} WHERE disabled_us IS NULL ORDER BY id");
         sqlx::query_as(sqlx::AssertSqlSafe(statement)).fetch_all(self.database.pool()).await
     }
 
-    pub(crate) async fn stamp(&self) -> Result<Stamp, sqlx::Error> {
+    pub(crate) async fn stamp(&self) -> sqlx::Result<Stamp> {
         let row: (i64, i64, i64) = sqlx::query_as(
             "SELECT count(*), COALESCE(max(id), 0), CAST(COALESCE(sum(version), 0) AS BIGINT) FROM customer_webhooks",
         )
@@ -94,7 +94,7 @@ impl Store {
         terms: &WebhookTerms,
         max: u32,
         now: Micros,
-    ) -> Result<Option<i64>, sqlx::Error> {
+    ) -> sqlx::Result<Option<i64>> {
         let mut tx = self.database.begin().await?;
         // Two requests of one account count one after the other. The update changes nothing.
         sqlx::query("UPDATE accounts SET id = id WHERE id = $1")
@@ -132,7 +132,7 @@ impl Store {
         terms: Option<&WebhookTerms>,
         enabled: Option<bool>,
         now: Micros,
-    ) -> Result<bool, sqlx::Error> {
+    ) -> sqlx::Result<bool> {
         if terms.is_none() && enabled.is_none() {
             return Ok(false);
         }
@@ -153,7 +153,7 @@ impl Store {
         Ok(terms.is_some() || is_switched)
     }
 
-    pub(crate) async fn delete(&self, id: i64) -> Result<(), sqlx::Error> {
+    pub(crate) async fn delete(&self, id: i64) -> sqlx::Result<()> {
         sqlx::query("DELETE FROM customer_webhooks WHERE id = $1")
             .bind(id)
             .execute(self.database.pool())
@@ -161,7 +161,7 @@ impl Store {
         Ok(())
     }
 
-    pub(crate) async fn rotate(&self, id: i64, now: Micros) -> Result<(), sqlx::Error> {
+    pub(crate) async fn rotate(&self, id: i64, now: Micros) -> sqlx::Result<()> {
         sqlx::query(
             "UPDATE customer_webhooks SET generation = generation + 1, rotated_us = $1 WHERE id = $2",
         )
@@ -177,7 +177,7 @@ impl Store {
         &self,
         delivery: &NewDelivery,
         waiting_max: u32,
-    ) -> Result<bool, sqlx::Error> {
+    ) -> sqlx::Result<bool> {
         let mut tx = self.database.begin().await?;
         let tests: i64 = sqlx::query_scalar(
             "SELECT COUNT(*) FROM webhook_deliveries WHERE webhook_id = $1 AND kind = 'test' AND done_us IS NULL",
@@ -199,7 +199,7 @@ impl Store {
         webhook: i64,
         before: Option<i64>,
         limit: u32,
-    ) -> Result<Vec<Delivery>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<Delivery>> {
         let statement =
             format!("{DELIVERY} WHERE webhook_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3");
         sqlx::query_as(sqlx::AssertSqlSafe(statement))
@@ -216,7 +216,7 @@ impl Store {
         webhook: i64,
         message_id: &str,
         now: Micros,
-    ) -> Result<bool, sqlx::Error> {
+    ) -> sqlx::Result<bool> {
         let mut tx = self.database.begin().await?;
         let done = sqlx::query(
             "UPDATE webhook_deliveries SET done_us = NULL, outcome = NULL, attempts = 0, next_us = $1
@@ -241,7 +241,7 @@ impl Store {
         now: Micros,
         after: i64,
         max: i64,
-    ) -> Result<Vec<(i64, i64)>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<(i64, i64)>> {
         sqlx::query_as(
             "SELECT id, account_id FROM customer_webhooks WHERE disabled_us IS NULL AND paused_us <= $1 AND EXISTS
              (SELECT 1 FROM webhook_deliveries WHERE webhook_id = customer_webhooks.id AND done_us IS NULL AND next_us <= $1)
@@ -259,7 +259,7 @@ impl Store {
         &self,
         webhook: i64,
         now: Micros,
-    ) -> Result<Option<Delivery>, sqlx::Error> {
+    ) -> sqlx::Result<Option<Delivery>> {
         let statement = format!(
             "{DELIVERY} WHERE webhook_id = $1 AND done_us IS NULL AND next_us <= $2 ORDER BY next_us, id LIMIT 1"
         );
@@ -271,11 +271,7 @@ impl Store {
     }
 
     /// Begins an attempt and counts it. False if the delivery has changed since it was read.
-    pub(crate) async fn claim(
-        &self,
-        delivery: &Delivery,
-        until: Micros,
-    ) -> Result<bool, sqlx::Error> {
+    pub(crate) async fn claim(&self, delivery: &Delivery, until: Micros) -> sqlx::Result<bool> {
         let done = sqlx::query(
             "UPDATE webhook_deliveries SET attempts = attempts + 1, next_us = $1
              WHERE id = $2 AND next_us = $3 AND done_us IS NULL",
@@ -296,7 +292,7 @@ impl Store {
         status: Option<u16>,
         error: Option<&str>,
         now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         sqlx::query(
             "UPDATE webhook_deliveries SET done_us = $1, outcome = $2, status = $3, error = $4 WHERE id = $5",
         )
@@ -316,7 +312,7 @@ impl Store {
         until: Micros,
         status: Option<u16>,
         error: &str,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         sqlx::query(
             "UPDATE webhook_deliveries SET next_us = $1, status = $2, error = $3 WHERE id = $4 AND done_us IS NULL",
         )
@@ -330,7 +326,7 @@ impl Store {
     }
 
     /// Forgets the failures of a webhook.
-    pub(crate) async fn note_success(&self, webhook: i64) -> Result<(), sqlx::Error> {
+    pub(crate) async fn note_success(&self, webhook: i64) -> sqlx::Result<()> {
         sqlx::query(
             "UPDATE customer_webhooks SET failures = 0, failing_us = NULL, paused_us = 0 WHERE id = $1 AND failures > 0",
         )
@@ -346,7 +342,7 @@ impl Store {
         webhook: i64,
         until: Micros,
         now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         sqlx::query(
             "UPDATE customer_webhooks SET failures = failures + 1, failing_us = COALESCE(failing_us, $1), paused_us = $2 WHERE id = $3",
         )
@@ -365,7 +361,7 @@ impl Store {
         why: &str,
         on_disabled: &OnDisabled,
         now: Micros,
-    ) -> Result<bool, sqlx::Error> {
+    ) -> sqlx::Result<bool> {
         let mut tx = self.database.begin().await?;
         let is_disabled = disable(&mut tx, webhook.id, why, now).await?;
         if is_disabled {
@@ -376,7 +372,7 @@ impl Store {
     }
 
     /// The webhooks with deliveries that wait: how many, and since when the first of them is due, unless the webhook pauses.
-    pub(crate) async fn waiting(&self, now: Micros) -> Result<Vec<Waiting>, sqlx::Error> {
+    pub(crate) async fn waiting(&self, now: Micros) -> sqlx::Result<Vec<Waiting>> {
         let rows: Vec<(i64, i64, Option<Micros>)> = sqlx::query_as(
             "SELECT webhook_id, count(*), min(CASE WHEN customer_webhooks.paused_us <= $1 AND next_us <= $1 THEN next_us END)
              FROM webhook_deliveries JOIN customer_webhooks ON customer_webhooks.id = webhook_id
@@ -396,7 +392,7 @@ impl Store {
         before: Micros,
         log_max: u32,
         is_stopped: impl Fn() -> bool + Send + Sync,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         while !is_stopped() {
             let done = sqlx::query(
                 "DELETE FROM webhook_deliveries WHERE id IN
@@ -443,7 +439,7 @@ pub(crate) async fn conditions(
     tx: &mut AnyConnection,
     webhooks: &BTreeSet<i64>,
     is_sqlite: bool,
-) -> Result<HashMap<i64, String>, sqlx::Error> {
+) -> sqlx::Result<HashMap<i64, String>> {
     if webhooks.is_empty() {
         return Ok(HashMap::new());
     }
@@ -457,10 +453,7 @@ pub(crate) async fn conditions(
 }
 
 /// Stores a delivery. False if the webhook has one of the same event.
-pub(crate) async fn insert(
-    tx: &mut AnyConnection,
-    delivery: &NewDelivery,
-) -> Result<bool, sqlx::Error> {
+pub(crate) async fn insert(tx: &mut AnyConnection, delivery: &NewDelivery) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "INSERT INTO webhook_deliveries (webhook_id, message_id, kind, channel, eid, body, created_us, next_us)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $7) ON CONFLICT (webhook_id, message_id) DO NOTHING",
@@ -483,7 +476,7 @@ pub(crate) async fn drop_oldest(
     webhook: i64,
     max: u32,
     now: Micros,
-) -> Result<u64, sqlx::Error> {
+) -> sqlx::Result<u64> {
     let done = sqlx::query(
         "UPDATE webhook_deliveries SET done_us = $1, outcome = $2, error = $3 WHERE webhook_id = $4 AND done_us IS NULL
          AND id <= (SELECT id FROM webhook_deliveries WHERE webhook_id = $4 AND done_us IS NULL
@@ -507,7 +500,7 @@ pub(crate) async fn drop_oldest(
     Ok(dropped)
 }
 
-pub(crate) async fn position(database: &Database) -> Result<Option<Position>, sqlx::Error> {
+pub(crate) async fn position(database: &Database) -> sqlx::Result<Option<Position>> {
     let row: Option<(i64, i64)> =
         sqlx::query_as("SELECT record, at_us FROM webhook_position WHERE id = 1")
             .fetch_optional(database.pool())
@@ -519,7 +512,7 @@ pub(crate) async fn position(database: &Database) -> Result<Option<Position>, sq
 pub(crate) async fn set_position(
     tx: &mut AnyConnection,
     position: Option<Position>,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let query = match position {
         Some(Position { record, at }) => sqlx::query(
             "INSERT INTO webhook_position (id, record, at_us) VALUES (1, $1, $2)

@@ -139,11 +139,6 @@ fn speed(value: &Value) -> Option<ReplaySpeed> {
     let thousandths = (value.as_f64()? * 1000.0).round();
     let is_valid =
         (f64::from(ReplaySpeed::MIN)..=f64::from(ReplaySpeed::MAX)).contains(&thousandths);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "it is within the bounds, which are small"
-    )]
     is_valid.then_some(ReplaySpeed::Thousandths(thousandths as u32))
 }
 

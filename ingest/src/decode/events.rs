@@ -8,14 +8,14 @@ use facts::{
     line::Line,
 };
 
-use crate::error::DecodeError;
+use crate::error::Result;
 
 /// Reads one line. The ids in its facts are places in the list of its references.
 ///
 /// # Errors
 ///
 /// When it is no JSON, or not what a line may be.
-pub(crate) fn line(bytes: &[u8]) -> Result<(Line<'static>, Vec<Reference>), DecodeError> {
+pub(crate) fn line(bytes: &[u8]) -> Result<(Line<'static>, Vec<Reference>)> {
     /// Distinguishes the two kinds of lines, so that an error describes the intended kind.
     #[derive(serde::Deserialize)]
     struct LineKind {

@@ -13,7 +13,7 @@ use serde::de::{
 use serde_json::value::RawValue;
 
 use super::json_error;
-use crate::error::{DecodeError, Refusal};
+use crate::error::{DecodeError, Refusal, Result};
 
 /// A part of a document that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,14 +69,14 @@ impl<'de, A: MapAccess<'de>> Value<'_, A> {
 }
 
 /// Fills something from a document that is an object. The error says why the document is cut.
-pub(super) fn fill(bytes: &[u8], filled: &mut impl Fill) -> Result<(), DecodeError> {
+pub(super) fn fill(bytes: &[u8], filled: &mut impl Fill) -> Result<()> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let read = FillSeed(filled).deserialize(&mut json).and_then(|()| json.end());
     read.map_err(|error| json_error(&error))
 }
 
 /// Reads a document that is a list, element by element. The error says why the document is cut.
-pub(super) fn each<'de>(bytes: &'de [u8], take: impl FnMut(&'de str)) -> Result<(), DecodeError> {
+pub(super) fn each<'de>(bytes: &'de [u8], take: impl FnMut(&'de str)) -> Result<()> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let read = EachSeed(take).deserialize(&mut json).and_then(|()| json.end());
     read.map_err(|error| json_error(&error))
@@ -139,6 +139,30 @@ impl<'de, F: FnMut(&'de str)> Visitor<'de> for EachSeed<F> {
         Ok(())
     }
 }
+
+/// Defines objects of a document. Each field may be absent; the function behind it reads a value of any type.
+macro_rules! lenient {
+    ($(
+        $(#[$attribute:meta])*
+        $visibility:vis struct $object:ident $(<$lifetime:lifetime>)? {
+            $(
+                $(#[$field_attribute:meta])*
+                $field_visibility:vis $field:ident: $type:ty $(as $read:literal)?
+            ),* $(,)?
+        }
+    )+) => {$(
+        #[derive(serde::Deserialize)]
+        $(#[$attribute])*
+        $visibility struct $object $(<$lifetime>)? {
+            $(
+                $(#[$field_attribute])*
+                #[serde(default $(, deserialize_with = $read)?)]
+                $field_visibility $field: $type
+            ),*
+        }
+    )+};
+}
+pub(super) use lenient;
 
 /// A value if it is of its type, and unknown if it is not.
 pub(super) fn known_value<'de, D, T>(json: D) -> Result<Option<T>, D::Error>

@@ -11,7 +11,7 @@
 use csv::StringRecord;
 
 use super::csv_error;
-use crate::error::DecodeError;
+use crate::error::{DecodeError, Result};
 
 /// One match.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -91,7 +91,7 @@ const COLUMNS: [&str; 4] = ["pbp_id", "server1", "server2", "pbp"];
 /// # Errors
 ///
 /// If it lacks a column that every match needs.
-pub fn rows(bytes: &[u8]) -> Result<Vec<Result<Row, RefusedRow>>, DecodeError> {
+pub fn rows(bytes: &[u8]) -> Result<Vec<Result<Row, RefusedRow>>> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
     let header = reader.headers().map_err(|error| csv_error(&error))?.clone();
     let column = |name: &str| header.iter().position(|field| field.trim() == name);
@@ -110,10 +110,7 @@ fn line(position: Option<&csv::Position>) -> u64 {
     position.map_or(0, csv::Position::line)
 }
 
-fn row<'r>(
-    record: &StringRecord,
-    field: impl Fn(&str) -> Option<&'r str>,
-) -> Result<Row, DecodeError> {
+fn row<'r>(record: &StringRecord, field: impl Fn(&str) -> Option<&'r str>) -> Result<Row> {
     let text = |name: &str| field(name).unwrap_or_default().trim().to_owned();
     if field("pbp").is_none() {
         return Err(DecodeError::syntax(format!(

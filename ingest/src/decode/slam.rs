@@ -7,7 +7,7 @@
 use csv::StringRecord;
 
 use super::csv_error;
-use crate::error::DecodeError;
+use crate::error::{DecodeError, Result};
 
 /// Where in a row of points the columns that we read stand.
 #[derive(Debug, Clone)]
@@ -78,7 +78,7 @@ impl PointColumns {
     /// # Errors
     ///
     /// If the line is no header of such a file, with the first column that it lacks.
-    pub fn from_header(line: &[u8]) -> Result<Self, DecodeError> {
+    pub fn from_header(line: &[u8]) -> Result<Self> {
         let header = fields(line)?;
         let perhaps = |name: &str| header.iter().position(|field| field == name);
         let must = |name: &str| {
@@ -103,7 +103,7 @@ impl PointColumns {
     /// # Errors
     ///
     /// If the row has not the fields of the header, or a value that makes no sense.
-    pub fn row(&self, line: &[u8]) -> Result<PointRow, DecodeError> {
+    pub fn row(&self, line: &[u8]) -> Result<PointRow> {
         let row = fields(line)?;
         if row.len() != self.width {
             let reason = format!("{} fields where the header has {}", row.len(), self.width);
@@ -135,7 +135,7 @@ impl PointColumns {
 }
 
 impl PointsCell {
-    fn parse(text: &str) -> Result<Self, DecodeError> {
+    fn parse(text: &str) -> Result<Self> {
         match text.trim() {
             "AD" => Ok(Self::Advantage),
             "GAME" => Ok(Self::Game),
@@ -154,7 +154,7 @@ impl PointsCell {
 ///
 /// If it lacks `match_id`, `player1` or `player2`. A row that is not one is passed over: its match
 /// goes without names.
-pub fn matches(bytes: &[u8]) -> Result<Vec<MatchRow>, DecodeError> {
+pub fn matches(bytes: &[u8]) -> Result<Vec<MatchRow>> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
     let header = reader.headers().map_err(|error| csv_error(&error))?.clone();
     let column = |name: &str| header.iter().position(|field| field == name);
@@ -179,7 +179,7 @@ pub fn matches(bytes: &[u8]) -> Result<Vec<MatchRow>, DecodeError> {
 
 /// The fields of one line. Rows are unquoted, but the older headers are quoted. A reader is made for
 /// those alone: that costs thirty times what a row does.
-fn fields(line: &[u8]) -> Result<StringRecord, DecodeError> {
+fn fields(line: &[u8]) -> Result<StringRecord> {
     if let Ok(text) = str::from_utf8(line)
         && !text.contains(['"', '\r', '\n'])
     {
@@ -194,22 +194,22 @@ fn fields(line: &[u8]) -> Result<StringRecord, DecodeError> {
     Ok(record)
 }
 
-fn bounded(text: &str, most: u8) -> Result<u8, DecodeError> {
+fn bounded(text: &str, most: u8) -> Result<u8> {
     let number = text.trim().parse().ok().filter(|number| *number <= most);
     number
         .ok_or_else(|| DecodeError::value(format!("{text:?} where a number up to {most} is meant")))
 }
 
-fn bounded_or_zero(text: &str, most: u8) -> Result<u8, DecodeError> {
+fn bounded_or_zero(text: &str, most: u8) -> Result<u8> {
     if text.trim().is_empty() { Ok(0) } else { bounded(text, most) }
 }
 
-fn optional(text: &str, most: u8) -> Result<Option<u8>, DecodeError> {
+fn optional(text: &str, most: u8) -> Result<Option<u8>> {
     if text.trim().is_empty() { Ok(None) } else { bounded(text, most).map(Some) }
 }
 
 /// `H:MM:SS`; a match of a hundred hours is a broken clock.
-fn elapsed(text: &str) -> Result<Option<u32>, DecodeError> {
+fn elapsed(text: &str) -> Result<Option<u32>> {
     if text.trim().is_empty() {
         return Ok(None);
     }
@@ -229,7 +229,7 @@ mod tests {
     const HEADER: &str = "match_id,\"ElapsedTime\",SetNo,P1GamesWon,P2GamesWon,SetWinner,\
         PointNumber,PointWinner,PointServer,P1Score,P2Score,P1Ace,P2Ace";
 
-    fn row(line: &str) -> Result<PointRow, DecodeError> {
+    fn row(line: &str) -> Result<PointRow> {
         PointColumns::from_header(HEADER.as_bytes()).unwrap().row(line.as_bytes())
     }
 

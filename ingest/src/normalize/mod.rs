@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use facts::event::{Batch, Event, Fact, Id, MarketDefinition, Micros, Sport, TennisScore, Timed};
 
-use crate::error::DecodeError;
+use crate::error::{DecodeError, Result};
 
 /// Converts a feed's messages to facts. Shared by its live source and its recordings.
 pub trait Interpret: Send {
@@ -33,12 +33,7 @@ pub trait Interpret: Send {
     /// # Errors
     ///
     /// When nothing of the message can be used. If only a part is wrong, that is a notice instead.
-    fn message(
-        &mut self,
-        bytes: &[u8],
-        received: Micros,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError>;
+    fn message(&mut self, bytes: &[u8], received: Micros, out: &mut Interpretation) -> Result<()>;
 
     /// The source has subscribed again and an image follows: its markets and matches may have
     /// changed in the meantime.
@@ -46,6 +41,21 @@ pub trait Interpret: Send {
 
     /// The source goes on after a restart of the hub, which still has these markets of it.
     fn resume(&mut self, _matches: Vec<KnownMatch>) {}
+}
+
+/// Makes facts of the events of one match, which are given to it in order.
+pub trait EventByEvent {
+    type Event;
+
+    /// Takes the next event.
+    ///
+    /// # Errors
+    ///
+    /// If it does not belong to the match, or is one that was already taken.
+    fn event(&mut self, event: &Self::Event, out: &mut Interpretation) -> Result<()>;
+
+    /// Ends the match, after the document was read to its end.
+    fn finish(&mut self, out: &mut Interpretation);
 }
 
 /// What a hub still has of a match that a source told before a restart.

@@ -12,7 +12,7 @@ use super::{
     refused,
 };
 use crate::{
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
     normalize::betfair::Normalizer,
 };
 
@@ -75,12 +75,7 @@ impl BetfairFeed {
 }
 
 impl Messages {
-    fn take(
-        &mut self,
-        number: u64,
-        text: &[u8],
-        steps: &mut VecDeque<Step>,
-    ) -> Result<(), DecodeError> {
+    fn take(&mut self, number: u64, text: &[u8], steps: &mut VecDeque<Step>) -> Result<()> {
         let Some(message) = self.normalizer.line(text)? else { return Ok(()) };
         self.clock_us = message.pt.unwrap_or(self.clock_us);
         steps.push_back(Step::Batch(Timed { clock_us: self.clock_us, batch: message.batch }));
@@ -95,7 +90,7 @@ impl Messages {
         unfinished: &mut Option<Unfinished>,
         line: &NumberedLine<'_>,
         steps: &mut VecDeque<Step>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<()> {
         let text = element(line.text);
         if matches!(text, b"[" | b"]" | b"") {
             return Ok(());

@@ -11,7 +11,7 @@ use super::{
     content::{self, Content},
     refused, statsperform,
 };
-use crate::error::{DecodeError, RefusalKind};
+use crate::error::{DecodeError, RefusalKind, Result};
 
 /// Which of the files named are recordings, in the order named. The others only go with them.
 ///
@@ -79,7 +79,7 @@ pub(super) fn read_all<T>(
     candidates: Vec<PathBuf>,
     limits: &Limits,
     refusals: &mut VecDeque<Step>,
-    mut read: impl FnMut(&[u8]) -> Result<T, DecodeError>,
+    mut read: impl FnMut(&[u8]) -> Result<T>,
 ) -> impl Iterator<Item = T> {
     candidates.into_iter().filter_map(move |path| {
         let result = bytes_of(&path, limits).and_then(|whole| read(&whole.bytes));
@@ -88,7 +88,7 @@ pub(super) fn read_all<T>(
     })
 }
 
-fn bytes_of(path: &Path, limits: &Limits) -> Result<Whole, DecodeError> {
+fn bytes_of(path: &Path, limits: &Limits) -> Result<Whole> {
     let io = |error: std::io::Error| DecodeError::new(RefusalKind::Io, error.to_string());
     bytes::read(path, limits.document_bytes_max).map_err(io)?.ok_or_else(|| {
         let reason = format!("longer than {} bytes", limits.document_bytes_max);

@@ -28,7 +28,7 @@ use super::{
     Format, OpenError, Opening, Step, bytes::Bytes, lines::LineReader, read_line, refused, stem,
 };
 use crate::{
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
     normalize::{Interpret, Interpretation},
 };
 
@@ -185,10 +185,7 @@ impl ContainerFeed {
     }
 }
 
-fn head(
-    lines: &mut LineReader<Bytes>,
-    opening: &Opening<'_>,
-) -> Result<(Format, Arc<str>), DecodeError> {
+fn head(lines: &mut LineReader<Bytes>, opening: &Opening<'_>) -> Result<(Format, Arc<str>)> {
     let none = || DecodeError::new(RefusalKind::Truncated, "no first line");
     let line = lines.next().ok_or_else(none)?;
     let head: Head<'_> =
@@ -207,7 +204,7 @@ fn head(
     Ok((format, source.into()))
 }
 
-fn message(line: &[u8]) -> Result<(Micros, Cow<'_, [u8]>), DecodeError> {
+fn message(line: &[u8]) -> Result<(Micros, Cow<'_, [u8]>)> {
     let RecordedMessage { at, text, base64 } =
         serde_json::from_slice(line).map_err(|error| crate::decode::json_error(&error))?;
     let wrong = |reason| DecodeError::new(RefusalKind::Value, reason);

@@ -5,19 +5,9 @@ use std::{collections::VecDeque, io, sync::Arc, vec};
 use super::{OpenError, Opening, Step, refused, unreadable};
 use crate::{
     decode::RefusedItem,
-    error::{DecodeError, RefusalKind},
-    normalize::Interpretation,
+    error::{DecodeError, RefusalKind, Result},
+    normalize::{EventByEvent, Interpretation},
 };
-
-/// A normaliser that gets the events of a match in order.
-pub(super) trait EventByEvent {
-    type Event;
-
-    fn event(&mut self, event: &Self::Event, out: &mut Interpretation) -> Result<(), DecodeError>;
-
-    /// Ends the match, after the document was read to its end.
-    fn finish(&mut self, out: &mut Interpretation);
-}
 
 pub(super) struct EventFeed<N: EventByEvent> {
     file: Arc<str>,
@@ -42,7 +32,7 @@ impl<N: EventByEvent> EventFeed<N> {
         cut: Option<&io::Error>,
         events: Vec<Result<N::Event, RefusedItem>>,
         broken: Option<DecodeError>,
-        normalizer: Result<N, DecodeError>,
+        normalizer: Result<N>,
     ) -> Result<Self, OpenError> {
         let normalizer = normalizer
             .map_err(|error| opening.unusable(broken.as_ref().unwrap_or(&error).clone()))?;

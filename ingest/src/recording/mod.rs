@@ -42,7 +42,7 @@ use self::{
     statsperform::StatsPerformFeed,
 };
 use crate::{
-    error::{DecodeError, Place, Refusal, RefusalKind},
+    error::{DecodeError, Place, Refusal, RefusalKind, Result},
     normalize::{self, Interpret, the_odds_api::PriceFormat},
 };
 
@@ -370,7 +370,7 @@ impl Opening<'_> {
         &mut self,
         format: Format,
         companion_name: &str,
-        read: impl FnMut(&[u8]) -> Result<T, DecodeError>,
+        read: impl FnMut(&[u8]) -> Result<T>,
     ) -> impl Iterator<Item = T> {
         let candidates = companion::candidates(self.path, self.named, format, companion_name);
         companion::read_all(candidates, self.limits, self.steps, read)
@@ -383,7 +383,7 @@ fn read_line(
     lines: &mut LineReader<Bytes>,
     file: &Arc<str>,
     steps: &mut VecDeque<Step>,
-    mut take: impl FnMut(&NumberedLine<'_>, &mut VecDeque<Step>) -> Result<(), DecodeError>,
+    mut take: impl FnMut(&NumberedLine<'_>, &mut VecDeque<Step>) -> Result<()>,
 ) -> bool {
     let bytes_max = lines.bytes_max();
     let Some(line) = lines.next() else { return false };

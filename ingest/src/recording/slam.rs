@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     decode::slam::{self, MatchRow, PointColumns, PointRow},
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
     normalize::{Interpretation, slam::Normalizer},
 };
 
@@ -72,7 +72,7 @@ impl Matches {
         number: u64,
         text: &[u8],
         steps: &mut VecDeque<Step>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<()> {
         if self.current.as_ref().is_some_and(|current| current.match_key() != row.match_id) {
             self.finish(steps);
         }
@@ -122,7 +122,7 @@ fn push(
     steps.extend(notices.map(|notice| refused(notice, file, number, text)));
 }
 
-fn header(lines: &mut LineReader<Bytes>) -> Result<PointColumns, DecodeError> {
+fn header(lines: &mut LineReader<Bytes>) -> Result<PointColumns> {
     let none = || DecodeError::new(RefusalKind::Truncated, "no header");
     PointColumns::from_header(lines.next().ok_or_else(none)?.text)
 }

@@ -3,13 +3,12 @@
 
 use super::{
     Format, OpenError, Opening,
-    events::{self, EventByEvent, EventFeed},
+    events::{self, EventFeed},
     stem,
 };
 use crate::{
-    decode::statsbomb::{self, Squad, StatsBombEvent},
-    error::DecodeError,
-    normalize::{Interpretation, statsbomb::Normalizer},
+    decode::statsbomb::{self, Squad},
+    normalize::statsbomb::Normalizer,
 };
 
 pub(super) fn open(opening: &mut Opening<'_>) -> Result<EventFeed<Normalizer>, OpenError> {
@@ -30,20 +29,4 @@ pub(super) fn open(opening: &mut Opening<'_>) -> Result<EventFeed<Normalizer>, O
 fn squads(opening: &mut Opening<'_>) -> Vec<Squad> {
     let companion = format!("{}.lineups.json", stem(opening.path));
     opening.companions(Format::StatsBomb, &companion, statsbomb::squads).flatten().collect()
-}
-
-impl EventByEvent for Normalizer {
-    type Event = StatsBombEvent;
-
-    fn event(
-        &mut self,
-        event: &StatsBombEvent,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
-        self.event(event, out)
-    }
-
-    fn finish(&mut self, out: &mut Interpretation) {
-        self.finish(out);
-    }
 }

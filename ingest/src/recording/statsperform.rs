@@ -5,16 +5,12 @@ use std::{collections::VecDeque, io, path::Path, sync::Arc};
 
 use super::{
     Format, OpenError, Opening, Step, content,
-    events::{self, EventByEvent, EventFeed},
+    events::{self, EventFeed},
     refused, stem,
 };
 use crate::{
-    decode::statsperform::{self, Document, Moment, StatsPerformEvent},
-    error::DecodeError,
-    normalize::{
-        Interpretation,
-        statsperform::{Normalizer, Summary},
-    },
+    decode::statsperform::{self, Document},
+    normalize::statsperform::{Normalizer, Summary},
 };
 
 /// The matches of a file that are left to be played.
@@ -109,32 +105,4 @@ fn summary(opening: &mut Opening<'_>, document: &Document, end: &str) -> Option<
         document.info.as_ref().is_some_and(|info| key.as_ref().is_none_or(|key| *key == info.id))
     };
     opening.companions(Format::StatsPerform, &companion, read).flatten().find(of_match)
-}
-
-impl EventByEvent for Normalizer {
-    type Event = StatsPerformEvent;
-
-    fn event(
-        &mut self,
-        event: &StatsPerformEvent,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
-        self.event(event, out)
-    }
-
-    fn finish(&mut self, out: &mut Interpretation) {
-        self.finish(out);
-    }
-}
-
-impl EventByEvent for Summary {
-    type Event = Moment;
-
-    fn event(&mut self, moment: &Moment, out: &mut Interpretation) -> Result<(), DecodeError> {
-        self.moment(moment, out)
-    }
-
-    fn finish(&mut self, out: &mut Interpretation) {
-        self.finish(out);
-    }
 }

@@ -2,12 +2,12 @@
 
 use super::{
     Format, OpenError, Opening,
-    events::{self, EventByEvent, EventFeed},
+    events::{self, EventFeed},
 };
 use crate::{
-    decode::wyscout::{self, WyscoutEvent, record},
-    error::{DecodeError, RefusalKind},
-    normalize::{Interpretation, wyscout::Normalizer},
+    decode::wyscout::{self, record},
+    error::RefusalKind,
+    normalize::wyscout::Normalizer,
 };
 
 pub(super) fn open(opening: &mut Opening<'_>) -> Result<EventFeed<Normalizer>, OpenError> {
@@ -32,16 +32,4 @@ pub(super) fn open(opening: &mut Opening<'_>) -> Result<EventFeed<Normalizer>, O
     let record = record.or_else(companion);
     let normalizer = Normalizer::new(&document, record.as_ref());
     EventFeed::new(opening, whole.cut.as_ref(), document.events, document.broken, normalizer)
-}
-
-impl EventByEvent for Normalizer {
-    type Event = WyscoutEvent;
-
-    fn event(&mut self, event: &WyscoutEvent, out: &mut Interpretation) -> Result<(), DecodeError> {
-        self.event(event, out)
-    }
-
-    fn finish(&mut self, out: &mut Interpretation) {
-        self.finish(out);
-    }
 }

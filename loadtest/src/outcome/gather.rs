@@ -227,7 +227,6 @@ impl ReceiverTotals {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a place on an axis")]
 fn series(series: &Series, offset: f64) -> Vec<Point> {
     let interval_s = seconds_of(series.interval_us());
     let points = series.intervals().iter().enumerate().map(|(nth, interval)| {
@@ -357,17 +356,14 @@ fn reach(counts: &Counts) -> f64 {
     if expected == 0 { 1.0 } else { ratio(counts.received, expected) }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a figure for eyes")]
 fn per_second(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { (count as f64 / seconds * 10.0).round() / 10.0 } else { 0.0 }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a figure for eyes")]
 fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "seconds of a run")]
 fn seconds_of(us: u64) -> f64 {
     us as f64 / 1e6
 }

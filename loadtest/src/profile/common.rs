@@ -128,6 +128,21 @@ impl Common {
         self.raw.is_some()
     }
 
+    /// A profile of these classes and phases in which all sockets follow the same channel.
+    pub(crate) fn shape(
+        &self,
+        name: &'static str,
+        classes: Vec<Class>,
+        phases: &'static [&'static str],
+    ) -> Shape {
+        Shape { name, classes, phases, seconds: self.seconds, channels: 1, sockets: self.sockets }
+    }
+
+    /// A share of the sockets.
+    pub(crate) fn sockets_of(&self, share: f64) -> usize {
+        (self.sockets as f64 * share.clamp(0.0, 1.0)) as usize
+    }
+
     pub(crate) fn bare_channels(&self, shape: &Shape) -> u32 {
         self.channels.unwrap_or(shape.channels).clamp(1, 1_000_000)
     }
@@ -207,7 +222,6 @@ impl Common {
             saturate: self.saturate,
             addresses: self.source_addresses(shape.sockets),
             in_flight: self.in_flight,
-            #[expect(clippy::cast_precision_loss, reason = "a few threads")]
             connect_rate: self.connect_rate / self.threads as f64,
             interval_us: interval_us(shape.seconds),
             timeline: Timeline::new(shape.phases),
@@ -306,12 +320,6 @@ impl Common {
     }
 
     /// The view of a socket, by its number among those of its channel.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a share of the sockets"
-    )]
     fn view(&self, nth: usize) -> View {
         let picks = self.picks.len().max(1);
         let pick = self.picks.get(nth % picks).filter(|pick| !pick.is_empty());
@@ -364,11 +372,6 @@ impl Common {
 }
 
 /// About 120 intervals per run, none shorter than a tenth of a second.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "seconds are checked to be bearable"
-)]
 fn interval_us(seconds: f64) -> u64 {
     ((seconds * 1e6 / 120.0) as u64).max(100_000)
 }

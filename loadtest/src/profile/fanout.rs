@@ -28,7 +28,7 @@ pub(crate) struct ManyArgs {
 /// If the run could not be carried out.
 pub(crate) fn run(args: &Args) -> Result<Outcome> {
     let common = &args.common;
-    let shape = shape(common, "fanout", 1);
+    let shape = common.shape("fanout", vec![Class::plain("readers")], &["steady"]);
     steady(common, &shape, &common.follow_all(&shape))
 }
 
@@ -37,20 +37,10 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
 /// If the run could not be carried out.
 pub(crate) fn many(args: &ManyArgs) -> Result<Outcome> {
     let common = &args.common;
-    let shape = shape(common, "many", 100);
+    let shape = common.shape("many", vec![Class::plain("readers")], &["steady"]);
+    let shape = Shape { channels: 100, ..shape };
     let follows = common.follow_some(&shape, args.each)?;
     steady(common, &shape, &follows)
-}
-
-fn shape(common: &Common, name: &'static str, channels: u32) -> Shape {
-    Shape {
-        name,
-        classes: vec![Class::plain("readers")],
-        phases: &["steady"],
-        seconds: common.seconds,
-        channels,
-        sockets: common.sockets,
-    }
 }
 
 fn steady(common: &Common, shape: &Shape, follows: &[ChannelList]) -> Result<Outcome> {

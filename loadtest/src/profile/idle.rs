@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::common::{Common, Extra, Shape};
+use super::common::{Common, Extra};
 use crate::{
     machine::Usage,
     outcome::Outcome,
@@ -22,14 +22,7 @@ pub(crate) struct Args {
 /// If the run could not be carried out.
 pub(crate) fn run(args: &Args) -> Result<Outcome> {
     let common = &args.common;
-    let shape = Shape {
-        name: "idle",
-        classes: vec![Class::plain("idle")],
-        phases: &["opening", "quiet"],
-        seconds: common.seconds,
-        channels: 1,
-        sockets: common.sockets,
-    };
+    let shape = common.shape("idle", vec![Class::plain("idle")], &["opening", "quiet"]);
     let specs = common.specs(1, common.sockets, &common.follow_all(&shape));
     common.measure(&shape, specs, |run, specs| {
         run.begin(0);
@@ -48,7 +41,6 @@ fn each(run: &Run, sockets: usize) -> Extra {
         let (Some(before), Some(after)) = (field(before), field(&after)) else {
             return Value::Null;
         };
-        #[expect(clippy::cast_precision_loss, reason = "a figure for eyes")]
         let each = (after as f64 - before as f64) / sockets.max(1) as f64;
         json!(each.round())
     };

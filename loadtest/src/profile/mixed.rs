@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-use super::common::{Common, Extra, Shape};
+use super::common::{Common, Extra};
 use crate::{outcome::Outcome, plan::Class};
 
 #[derive(Debug, Clone, clap::Args)]
@@ -31,14 +31,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
     ];
     ensure!(args.parts.len() == classes.len(), "there are {} parts", classes.len());
     let all = args.parts.iter().sum::<usize>().max(1);
-    let shape = Shape {
-        name: "mixed",
-        classes,
-        phases: &["mixed"],
-        seconds: common.seconds,
-        channels: 1,
-        sockets: common.sockets,
-    };
+    let shape = common.shape("mixed", classes, &["mixed"]);
     let follows = common.follow_all(&shape);
     let mut specs = Vec::new();
     for (class, part) in (1..).zip(&args.parts) {

@@ -37,7 +37,6 @@ pub(crate) struct Args {
 /// # Errors
 ///
 /// If a step could not be carried out.
-#[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
 pub(crate) fn run(args: &Args) -> Result<Outcome> {
     let over_rate = args.over == "rate";
     ensure!(!over_rate || args.common.is_raw(), "the hub has a rate of its own");
@@ -93,10 +92,7 @@ fn step(args: &Args, value: usize, over_rate: bool) -> Result<Outcome> {
     common.seconds = args.step_seconds;
     common.warmup = common.warmup.min(1.0);
     if over_rate {
-        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-        {
-            common.rate = value as f64;
-        }
+        common.rate = value as f64;
     } else {
         common.sockets = value;
     }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::common::{Common, Extra, Shape};
+use super::common::{Common, Extra};
 use crate::{
     outcome::Outcome,
     plan::{Class, ReadRate},
@@ -31,12 +31,6 @@ const SLOW: u8 = 2;
 /// # Errors
 ///
 /// If the run could not be carried out.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "a share of the sockets"
-)]
 pub(crate) fn run(args: &Args) -> Result<Outcome> {
     let common = &args.common;
     let slow = Class {
@@ -45,15 +39,9 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         on_slow: super::on_slow(&args.on_slow),
         ..Class::plain("slow")
     };
-    let shape = Shape {
-        name: "slow",
-        classes: vec![Class::plain("others"), slow],
-        phases: &["before", "during", "after"],
-        seconds: common.seconds,
-        channels: 1,
-        sockets: common.sockets,
-    };
-    let are_slow = (common.sockets as f64 * args.share.clamp(0.0, 1.0)) as usize;
+    let classes = vec![Class::plain("others"), slow];
+    let shape = common.shape("slow", classes, &["before", "during", "after"]);
+    let are_slow = common.sockets_of(args.share);
     let follows = common.follow_all(&shape);
     let mut specs = common.specs(1, common.sockets - are_slow, &follows);
     let mut slow_specs = common.specs(SLOW, are_slow, &follows);

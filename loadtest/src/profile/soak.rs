@@ -4,7 +4,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::common::{Common, Extra, Shape};
+use super::common::{Common, Extra};
 use crate::{
     outcome::Outcome,
     plan::{Action, Class, ReadRate},
@@ -46,24 +46,12 @@ struct Churn {
 /// # Errors
 ///
 /// If the run could not be carried out.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "a share of the sockets, and seconds of a run"
-)]
 pub(crate) fn run(args: &Args) -> Result<Outcome> {
     let common = &args.common;
     let pausing = Class { excused: true, ..Class::plain("pausing") };
-    let shape = Shape {
-        name: "soak",
-        classes: vec![Class::plain("steady"), Class::plain("churning"), pausing],
-        phases: &["soak"],
-        seconds: common.seconds,
-        channels: 1,
-        sockets: common.sockets,
-    };
-    let churning = (common.sockets as f64 * args.churning.clamp(0.0, 1.0)) as usize;
+    let classes = vec![Class::plain("steady"), Class::plain("churning"), pausing];
+    let shape = common.shape("soak", classes, &["soak"]);
+    let churning = common.sockets_of(args.churning);
     let pauses = if args.pauses > 0.0 { churning / 4 } else { 0 };
     let churns = churning - pauses;
     let follows = common.follow_all(&shape);
@@ -105,11 +93,6 @@ impl Churn {
     }
 
     /// Carries out everything that is due after this many seconds.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a count of things to be done"
-    )]
     fn catch_up(&mut self, run: &Run, seconds: f64, actions: &[Action]) -> Result<()> {
         let due = (seconds.max(0.0) * self.per_second) as usize;
         while self.done < due && self.sockets > 0 {

@@ -33,14 +33,9 @@ const AT_LEAST_US: u64 = 1_000_000;
 /// If the run could not be carried out.
 pub(crate) fn run(args: &Args) -> Result<Outcome> {
     let common = &args.common;
-    let shape = Shape {
-        name: "storm",
-        classes: vec![Class::plain("storm"), Class::plain("untouched")],
-        phases: &["before", "during", "after"],
-        seconds: common.seconds,
-        channels: 1,
-        sockets: common.sockets + args.untouched,
-    };
+    let classes = vec![Class::plain("storm"), Class::plain("untouched")];
+    let shape = common.shape("storm", classes, &["before", "during", "after"]);
+    let shape = Shape { sockets: common.sockets + args.untouched, ..shape };
     let follows = common.follow_all(&shape);
     let mut specs = common.specs(UNTOUCHED, args.untouched, &follows);
     specs.extend(common.specs(STORM, common.sockets, &follows));
@@ -61,7 +56,6 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
             Ok(back_at.is_none() || now < since + AT_LEAST_US)
         })?;
         run.phase(2, half)?;
-        #[expect(clippy::cast_precision_loss, reason = "seconds of a run")]
         let seconds = back_at.map(|at| (at - since) as f64 / 1e6);
         Ok(Extra::from([
             ("all_back_after_s".to_owned(), json!(seconds)),

@@ -34,11 +34,6 @@ const UPGRADE_US: u64 = 10_000_000;
 const TURN_US: u64 = 5_000;
 
 impl Receiver {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "microseconds between two connections"
-    )]
     pub(super) fn dial_some(&mut self) {
         let rate = self.plan.connect_rate;
         let between = if rate > 0.0 { (1e6 / rate) as u64 } else { 0 };

@@ -4,7 +4,7 @@
 
 use ingest::{
     decode::statsbomb,
-    normalize::{Interpretation, statsbomb::Normalizer},
+    normalize::{EventByEvent as _, Interpretation, statsbomb::Normalizer},
 };
 use libfuzzer_sys::fuzz_target;
 use matchwire_fuzz::{Promises, Witness};

@@ -6,7 +6,7 @@
 use ingest::{
     decode::statsperform::{self, Document},
     normalize::{
-        Interpretation,
+        EventByEvent as _, Interpretation,
         statsperform::{Normalizer, Summary},
     },
 };
@@ -35,7 +35,7 @@ fn moment_by_moment(document: &Document) {
     let Ok(mut summary) = Summary::new(document) else { return };
     let mut played = Interpretation::default();
     for moment in document.moments.iter().flatten() {
-        let _wrong = summary.moment(moment, &mut played);
+        let _wrong = summary.event(moment, &mut played);
     }
     summary.finish(&mut played);
     check(&played, document.moments.len());

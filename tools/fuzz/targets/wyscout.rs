@@ -4,7 +4,7 @@
 
 use ingest::{
     decode::wyscout::{self, record},
-    normalize::{Interpretation, wyscout::Normalizer},
+    normalize::{EventByEvent as _, Interpretation, wyscout::Normalizer},
 };
 use libfuzzer_sys::fuzz_target;
 use matchwire_fuzz::{Promises, Witness, choice};

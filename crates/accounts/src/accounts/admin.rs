@@ -2,7 +2,7 @@
 //! addresses, and buy nothing.
 
 use super::{
-    Accounts, AccountsError, LogInOutcome, Micros, NewPassword, Password, SessionOwner,
+    Accounts, LogInOutcome, Micros, NewPassword, Password, Result, SessionOwner,
     hasher::VerifiedPassword,
     store::{self, StoredAdmin},
 };
@@ -30,7 +30,7 @@ impl Accounts {
         name: &str,
         password: NewPassword,
         now: Micros,
-    ) -> Result<bool, AccountsError> {
+    ) -> Result<bool> {
         let password = self.shared.hasher.hash(password).await?;
         Ok(self.shared.store.insert_admin(name, &password, now).await?)
     }
@@ -39,13 +39,13 @@ impl Accounts {
     ///
     /// # Errors
     ///
-    /// [`AccountsError::Busy`] if too many passwords are being compared; if the store fails.
+    /// [`AccountsError::Busy`](super::AccountsError::Busy) if too many passwords are being compared; if the store fails.
     pub async fn log_in_admin(
         &self,
         name: &str,
         password: Password,
         now: Micros,
-    ) -> Result<LogInOutcome, AccountsError> {
+    ) -> Result<LogInOutcome> {
         let found = self.shared.store.admin_by_name(name).await?;
         let stored = found.as_ref().map(|it| it.password.as_str());
         let verified = self.shared.hasher.verify_at_log_in(password, stored).await?;
@@ -60,7 +60,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn admins(&self) -> Result<Vec<Admin>, AccountsError> {
+    pub async fn admins(&self) -> Result<Vec<Admin>> {
         let admins = self.shared.store.all_admins().await?;
         let public = |StoredAdmin { id, name, created, .. }| Admin { id, name, created };
         Ok(admins.into_iter().map(public).collect())
@@ -71,7 +71,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn remove_admin(&self, name: &str) -> Result<bool, AccountsError> {
+    pub async fn remove_admin(&self, name: &str) -> Result<bool> {
         Ok(self.shared.store.remove_admin(name).await?)
     }
 
@@ -81,7 +81,7 @@ impl Accounts {
         read: &StoredAdmin,
         verified: &VerifiedPassword,
         now: Micros,
-    ) -> Result<LogInOutcome, AccountsError> {
+    ) -> Result<LogInOutcome> {
         let mut tx = self.shared.store.begin().await?;
         let locked = store::lock_admin(&mut tx, read.id).await?;
         let same = locked.is_some_and(|it| it.password == read.password);

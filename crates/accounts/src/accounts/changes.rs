@@ -5,7 +5,7 @@ use std::{collections::HashSet, convert::Infallible, sync::atomic::Ordering, tim
 
 use tokio::{sync::broadcast, time};
 
-use super::{Accounts, AccountsError, Caller, KeyId};
+use super::{Accounts, Caller, KeyId, Result};
 use base::clock::monotonic;
 use database::{STATEMENT_MAX, within};
 
@@ -60,7 +60,7 @@ impl Accounts {
     }
 
     /// This process's own writes count as changes too; by then there is nothing left to broadcast.
-    async fn watch_until_failure(&self, every: Duration) -> Result<Infallible, AccountsError> {
+    async fn watch_until_failure(&self, every: Duration) -> Result<Infallible> {
         let mut watcher = self.database().watch(every).await?;
         loop {
             watcher.changed().await?;
@@ -87,7 +87,7 @@ impl Accounts {
     /// a listener that authenticates again must not get the old answer.
     ///
     /// The query has a time limit, because all later changes wait for it.
-    async fn broadcast_changes(&self) -> Result<(), AccountsError> {
+    async fn broadcast_changes(&self) -> Result<()> {
         let mut broadcast = self.shared.latest_broadcast.lock().await;
         let changed = self.shared.store.keys_changed_since(*broadcast);
         let asked = monotonic();

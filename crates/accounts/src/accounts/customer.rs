@@ -1,6 +1,6 @@
 //! Customers as the pages and the operator see them, and blocking them.
 
-use super::{AccountId, Accounts, AccountsError, Addons, Caller, Email, Micros, ZoneName, store};
+use super::{AccountId, Accounts, Addons, Caller, Email, Micros, Result, ZoneName, store};
 use crate::products::Country;
 
 /// The details of an account.
@@ -31,7 +31,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn customer(&self, account: AccountId) -> Result<Option<Customer>, AccountsError> {
+    pub async fn customer(&self, account: AccountId) -> Result<Option<Customer>> {
         let store = &self.shared.store;
         let found = store.account_by_id(account).await?;
         let Some(stored) = found.filter(|it| it.deleted.is_none()) else { return Ok(None) };
@@ -58,7 +58,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn caller_of(&self, account: AccountId) -> Result<Option<Caller>, AccountsError> {
+    pub async fn caller_of(&self, account: AccountId) -> Result<Option<Caller>> {
         let store = &self.shared.store;
         // Read first: a change that is noticed meanwhile causes another read.
         let generation = self.shared.cache.generation();
@@ -72,11 +72,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn set_country(
-        &self,
-        account: AccountId,
-        country: Option<Country>,
-    ) -> Result<(), AccountsError> {
+    pub async fn set_country(&self, account: AccountId, country: Option<Country>) -> Result<()> {
         let set = "UPDATE accounts SET country = $2 WHERE id = $1 AND deleted_us IS NULL";
         let country = country.map(|country| country.to_string());
         Ok(self.shared.store.choose(set, account, country).await?)
@@ -87,11 +83,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn set_zone(
-        &self,
-        account: AccountId,
-        zone: Option<ZoneName>,
-    ) -> Result<(), AccountsError> {
+    pub async fn set_zone(&self, account: AccountId, zone: Option<ZoneName>) -> Result<()> {
         let set = "UPDATE accounts SET time_zone = $2 WHERE id = $1 AND deleted_us IS NULL";
         let zone = zone.map(|zone| zone.as_str().to_owned());
         self.shared.store.choose(set, account, zone).await?;
@@ -104,7 +96,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn find_account(&self, email: &Email) -> Result<Option<AccountId>, AccountsError> {
+    pub async fn find_account(&self, email: &Email) -> Result<Option<AccountId>> {
         let found = self.shared.store.account_by_email(email.as_str()).await?;
         Ok(found.map(|it| it.id))
     }
@@ -116,12 +108,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn block(
-        &self,
-        account: AccountId,
-        blocked: bool,
-        now: Micros,
-    ) -> Result<bool, AccountsError> {
+    pub async fn block(&self, account: AccountId, blocked: bool, now: Micros) -> Result<bool> {
         let mut tx = self.shared.store.begin().await?;
         let changed = store::set_blocked(&mut tx, account, blocked.then_some(now)).await?;
         if blocked {

@@ -3,7 +3,7 @@
 use sqlx::{Any, AnyConnection, Transaction};
 
 use super::{
-    AccountId, Accounts, AccountsError, KeyId, Micros, Password, ReauthOutcome,
+    AccountId, Accounts, KeyId, Micros, Password, ReauthOutcome, Result,
     store::{self, StoredAccount},
 };
 use crate::mail::{self, MailKind};
@@ -21,7 +21,7 @@ impl Accounts {
         account: AccountId,
         password: Password,
         now: Micros,
-    ) -> Result<ReauthOutcome, AccountsError> {
+    ) -> Result<ReauthOutcome> {
         let Some(read) = self.reauthenticate(account, password).await? else {
             return Ok(ReauthOutcome::WrongPassword);
         };
@@ -42,7 +42,7 @@ impl Accounts {
         &self,
         account: AccountId,
         now: Micros,
-    ) -> Result<bool, AccountsError> {
+    ) -> Result<bool> {
         let mut tx = self.shared.store.begin().await?;
         let locked = store::lock(&mut tx, account).await?;
         let Some(account) = locked.filter(|it| it.deleted.is_none()) else { return Ok(false) };
@@ -55,7 +55,7 @@ impl Accounts {
         mut tx: Transaction<'static, Any>,
         account: &StoredAccount,
         now: Micros,
-    ) -> Result<(), AccountsError> {
+    ) -> Result<()> {
         let revoked = erase(&mut tx, account, now).await?;
         tx.commit().await?;
         self.forget_new_key(account.id);
@@ -69,7 +69,7 @@ async fn erase(
     tx: &mut AnyConnection,
     account: &StoredAccount,
     now: Micros,
-) -> Result<Vec<KeyId>, sqlx::Error> {
+) -> sqlx::Result<Vec<KeyId>> {
     // Revoked first rather than deleted: a deleted key would not close its sockets.
     let revoked = store::revoke_all_keys(&mut *tx, account.id, now).await?;
     store::remove_sessions(&mut *tx, account.id).await?;

@@ -6,7 +6,7 @@
 
 use std::net::Ipv4Addr;
 
-use super::{Accounts, AccountsError, Addon, DAY_US, Key, Micros};
+use super::{Accounts, Addon, DAY_US, Key, Micros, Result};
 
 const EMAIL: &str = "demo@localhost";
 const META: &str = "demo_key";
@@ -21,7 +21,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn ensure_demo_key(&self, now: Micros) -> Result<Key, AccountsError> {
+    pub async fn ensure_demo_key(&self, now: Micros) -> Result<Key> {
         if let Some(key) = self.valid_demo_key(now).await? {
             return Ok(key);
         }
@@ -38,14 +38,14 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn forget_demo_key(&self, now: Micros) -> Result<(), AccountsError> {
+    pub async fn forget_demo_key(&self, now: Micros) -> Result<()> {
         let Some(stored) = self.meta(META).await? else { return Ok(()) };
         self.revoke(&stored, now).await?;
         self.shared.store.remove_meta(META).await?;
         Ok(())
     }
 
-    async fn valid_demo_key(&self, now: Micros) -> Result<Option<Key>, AccountsError> {
+    async fn valid_demo_key(&self, now: Micros) -> Result<Option<Key>> {
         let Some(key) = self.meta(META).await?.and_then(Key::parse) else { return Ok(None) };
         let caller = self.authenticate(key.expose(), Ipv4Addr::LOCALHOST.into(), now).await?;
         let lasts = caller.is_some_and(|caller| {

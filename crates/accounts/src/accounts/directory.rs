@@ -1,6 +1,6 @@
 //! The operator's directory of accounts, in any state, page by page.
 
-use super::{AccountId, Accounts, AccountsError, Addons, KeySummary, Micros, store::Wanted};
+use super::{AccountId, Accounts, Addons, KeySummary, Micros, Result, store::Wanted};
 
 /// An account as an operator sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,10 +68,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn search(
-        &self,
-        search: AccountSearch<'_>,
-    ) -> Result<Vec<AccountSummary>, AccountsError> {
+    pub async fn search(&self, search: AccountSearch<'_>) -> Result<Vec<AccountSummary>> {
         let text = search.text.trim().to_ascii_lowercase();
         let wanted = Wanted {
             part: text.clone(),
@@ -88,10 +85,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn account(
-        &self,
-        account: AccountId,
-    ) -> Result<Option<AccountSummary>, AccountsError> {
+    pub async fn account(&self, account: AccountId) -> Result<Option<AccountSummary>> {
         Ok(self.shared.store.summary_by_id(account).await?)
     }
 
@@ -100,7 +94,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn keys_of(&self, account: AccountId) -> Result<Vec<KeySummary>, AccountsError> {
+    pub async fn keys_of(&self, account: AccountId) -> Result<Vec<KeySummary>> {
         let keys = self.shared.store.keys_of(account).await?;
         Ok(keys.into_iter().map(KeySummary::from).collect())
     }
@@ -110,10 +104,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn find_account_by_id_or_email(
-        &self,
-        text: &str,
-    ) -> Result<Option<AccountSummary>, AccountsError> {
+    pub async fn find_account_by_id_or_email(&self, text: &str) -> Result<Option<AccountSummary>> {
         let text = text.trim();
         match text.parse() {
             Ok(id) => self.account(AccountId(id)).await,

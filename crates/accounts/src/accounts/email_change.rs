@@ -1,7 +1,7 @@
 //! Changing an account's address: the new one is confirmed, and the old one is notified.
 
 use super::{
-    AccountId, Accounts, AccountsError, Email, LinkOutcome, Micros, Password, Requester,
+    AccountId, Accounts, Email, LinkOutcome, Micros, Password, Requester, Result,
     link::{LinkCheck, LinkKind},
     store::{self, Effect},
 };
@@ -31,7 +31,7 @@ impl Accounts {
         email: &Email,
         password: Password,
         now: Micros,
-    ) -> Result<EmailChangeOutcome, AccountsError> {
+    ) -> Result<EmailChangeOutcome> {
         let Some(read) = self.reauthenticate(account, password).await? else {
             return Ok(EmailChangeOutcome::WrongPassword);
         };
@@ -63,7 +63,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn email_change_of(&self, link: &str) -> Result<Option<AccountId>, AccountsError> {
+    pub async fn email_change_of(&self, link: &str) -> Result<Option<AccountId>> {
         Ok(self.signed_link(LinkKind::Email, link).await?.map(|link| link.account))
     }
 
@@ -73,11 +73,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails; the link is as good as before then.
-    pub async fn follow_email_change(
-        &self,
-        link: &str,
-        now: Micros,
-    ) -> Result<LinkOutcome, AccountsError> {
+    pub async fn follow_email_change(&self, link: &str, now: Micros) -> Result<LinkOutcome> {
         let Some(link) = self.signed_link(LinkKind::Email, link).await? else {
             return Ok(LinkOutcome::Unknown);
         };

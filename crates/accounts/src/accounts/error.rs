@@ -33,6 +33,8 @@ pub enum AccountsError {
     Store(#[from] sqlx::Error),
 }
 
+pub(crate) type Result<T, E = AccountsError> = std::result::Result<T, E>;
+
 impl AccountsError {
     /// Whether the database is temporarily unavailable, as opposed to refusing the query; see
     /// [`database::is_unavailable`]. A retry may succeed.

@@ -13,7 +13,7 @@ use database::within;
 use tokio::time::Instant;
 
 use super::{
-    Accounts, AccountsError, Micros,
+    Accounts, Micros, Result,
     key::{self, Key, KeyHash, PresentedKey},
     store::StoredFeedKey,
 };
@@ -108,7 +108,7 @@ impl Accounts {
         all_matches: bool,
         deadline_ms: Option<i64>,
         now: Micros,
-    ) -> Result<Key, AccountsError> {
+    ) -> Result<Key> {
         loop {
             let key = Key::generate_for_feed()?;
             let hash = self.shared.pepper.hash(key.as_presented());
@@ -125,7 +125,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn feed_keys(&self) -> Result<Vec<FeedKeySummary>, AccountsError> {
+    pub async fn feed_keys(&self) -> Result<Vec<FeedKeySummary>> {
         let keys = self.shared.store.all_feed_keys().await?;
         Ok(keys.into_iter().map(FeedKeySummary::from).collect())
     }
@@ -141,7 +141,7 @@ impl Accounts {
         source: &str,
         key_or_prefix: Option<&str>,
         now: Micros,
-    ) -> Result<u64, AccountsError> {
+    ) -> Result<u64> {
         let prefix = match key_or_prefix {
             Some(text) if key::is_feed_prefix(text) => Some(text),
             Some(text) => match PresentedKey::parse_of_feed(text) {
@@ -161,7 +161,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails, and the key has not worked here.
-    pub async fn authenticate_feed(&self, key: &str) -> Result<Option<FeedGrant>, AccountsError> {
+    pub async fn authenticate_feed(&self, key: &str) -> Result<Option<FeedGrant>> {
         let Some(key) = PresentedKey::parse_of_feed(key) else { return Ok(None) };
         let hash = self.shared.pepper.hash(key);
         let keys = &self.shared.feed_keys;

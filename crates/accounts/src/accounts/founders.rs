@@ -1,6 +1,6 @@
 //! The Founder badge: granted once, to all accounts that exist at a moment, and never again.
 
-use super::{Accounts, AccountsError, Micros};
+use super::{Accounts, Micros, Result};
 
 /// The row that records the grant.
 const META: &str = "founders_granted_us";
@@ -23,11 +23,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails; nothing has changed then.
-    pub async fn grant_founders(
-        &self,
-        at: Micros,
-        now: Micros,
-    ) -> Result<FounderGrantOutcome, AccountsError> {
+    pub async fn grant_founders(&self, at: Micros, now: Micros) -> Result<FounderGrantOutcome> {
         if at > now {
             return Ok(FounderGrantOutcome::TooEarly);
         }

@@ -18,7 +18,7 @@ use tokio::time;
 use zeroize::Zeroizing;
 
 use super::{
-    AccountsError,
+    AccountsError, Result,
     key::EntropyError,
     password::{NewPassword, Password},
 };
@@ -61,10 +61,7 @@ impl Hasher {
     /// # Errors
     ///
     /// If argon2 rejects the parameters, or the system provides no random bytes.
-    pub(super) fn new(
-        config: &AccountsConfig,
-        secret: Zeroizing<[u8; 32]>,
-    ) -> Result<Self, AccountsError> {
+    pub(super) fn new(config: &AccountsConfig, secret: Zeroizing<[u8; 32]>) -> Result<Self> {
         let (memory, passes) = (config.password_memory_kib, config.password_passes);
         let params = Params::new(memory, passes, PARALLELISM, Some(OUTPUT_BYTES))
             .map_err(|_| AccountsError::Hashing)?;
@@ -85,7 +82,7 @@ impl Hasher {
     }
 
     /// The hash to store, in PHC form.
-    pub(super) async fn hash(&self, password: NewPassword) -> Result<String, AccountsError> {
+    pub(super) async fn hash(&self, password: NewPassword) -> Result<String> {
         self.in_turn(move |argon2| argon2.hash_password(password.as_bytes()))
             .await?
             .map(|hash| hash.to_string())
@@ -93,7 +90,7 @@ impl Hasher {
     }
 
     /// Hashes a password that was set before, without the current rules for new ones.
-    pub(super) async fn hash_again(&self, password: Password) -> Result<String, AccountsError> {
+    pub(super) async fn hash_again(&self, password: Password) -> Result<String> {
         self.hash(NewPassword::of_before(password)).await
     }
 
@@ -102,7 +99,7 @@ impl Hasher {
         &self,
         password: Password,
         stored: Option<&str>,
-    ) -> Result<PasswordMatch, AccountsError> {
+    ) -> Result<PasswordMatch> {
         let hash = stored.unwrap_or(&self.dummy_hash).to_owned();
         let fits = self
             .in_turn(move |argon2| argon2.verify_password(password.as_bytes(), hash.as_str()))
@@ -121,7 +118,7 @@ impl Hasher {
         &self,
         password: Password,
         stored: Option<&str>,
-    ) -> Result<Option<VerifiedPassword>, AccountsError> {
+    ) -> Result<Option<VerifiedPassword>> {
         match self.compare(password.clone(), stored).await? {
             PasswordMatch::Right => Ok(Some(VerifiedPassword { rehashed: None })),
             PasswordMatch::RightButOld => {
@@ -135,7 +132,7 @@ impl Hasher {
     async fn in_turn<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Argon2<'_>) -> T + Send + 'static,
-    ) -> Result<T, AccountsError> {
+    ) -> Result<T> {
         let turn = time::timeout(self.wait, self.turns.enter_current(Pool::Passwords));
         let turn = turn.await.ok().and_then(Result::ok).ok_or_else(busy)?;
         counter!("matchwire_passwords_hashed_total").increment(1);

@@ -9,7 +9,7 @@ use std::fmt;
 use rust_decimal::Decimal;
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
-use super::{AccountId, Accounts, AccountsError, Addon, DAY_US, Micros};
+use super::{AccountId, Accounts, AccountsError, Addon, DAY_US, Micros, Result};
 
 /// Maximum rows in a list. A customer who buys monthly reaches it after eighty years.
 const SHOWN_MAX: i64 = 1000;
@@ -117,7 +117,7 @@ impl Accounts {
         days: u32,
         note: &str,
         now: Micros,
-    ) -> Result<(), AccountsError> {
+    ) -> Result<()> {
         let days = super::checked(days)?;
         let mut tx = self.database().begin().await?;
         if !lock(&mut tx, account).await? {
@@ -134,7 +134,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn ledger(&self, account: AccountId) -> Result<Vec<LedgerEntry>, AccountsError> {
+    pub async fn ledger(&self, account: AccountId) -> Result<Vec<LedgerEntry>> {
         let rows =
             sqlx::query_as("SELECT * FROM ledger WHERE account_id = $1 ORDER BY id DESC LIMIT $2")
                 .bind(account.0)
@@ -146,7 +146,7 @@ impl Accounts {
 }
 
 /// Locks the account until the transaction ends; false if there is no such account.
-pub(crate) async fn lock(tx: &mut AnyConnection, account: AccountId) -> Result<bool, sqlx::Error> {
+pub(crate) async fn lock(tx: &mut AnyConnection, account: AccountId) -> sqlx::Result<bool> {
     // The update changes nothing; both databases lock updated rows.
     let done = sqlx::query("UPDATE accounts SET id = id WHERE id = $1").bind(account.0);
     Ok(done.execute(tx).await?.rows_affected() == 1)
@@ -158,7 +158,7 @@ pub(crate) async fn enter(
     tx: &mut AnyConnection,
     entry: &NewLedgerEntry<'_>,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let expires: Micros = sqlx::query_scalar(
         "INSERT INTO addons (account_id, addon, expires_us) VALUES ($1, $2, $3 + $4) \
          ON CONFLICT (account_id, addon) DO UPDATE SET expires_us = \
@@ -192,7 +192,7 @@ pub(crate) async fn enter(
 }
 
 /// The amount paid for an order less refunds, by the ledger.
-pub(crate) async fn paid_for(tx: &mut AnyConnection, order: &str) -> Result<Decimal, sqlx::Error> {
+pub(crate) async fn paid_for(tx: &mut AnyConnection, order: &str) -> sqlx::Result<Decimal> {
     // Added up here because amounts are exact decimals: SQL would add them as text or floats.
     let amounts: Vec<String> = sqlx::query_scalar("SELECT amount FROM ledger WHERE order_id = $1")
         .bind(order)
@@ -202,12 +202,12 @@ pub(crate) async fn paid_for(tx: &mut AnyConnection, order: &str) -> Result<Deci
 }
 
 /// Parses a stored amount.
-pub(crate) fn decimal(text: &str) -> Result<Decimal, sqlx::Error> {
+pub(crate) fn decimal(text: &str) -> sqlx::Result<Decimal> {
     text.parse().map_err(|error: rust_decimal::Error| sqlx::Error::Decode(error.into()))
 }
 
 impl FromRow<'_, AnyRow> for LedgerEntry {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         let addon: String = row.try_get("addon")?;
         let kind: String = row.try_get("kind")?;
         let kind = LedgerKind::named(&kind);

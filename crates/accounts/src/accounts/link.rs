@@ -15,7 +15,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::{
-    AccountId, Accounts, AccountsError, Email, Micros,
+    AccountId, Accounts, Email, Micros, Result,
     store::{self, Effect, StoredAccount, StoredLink},
 };
 
@@ -98,7 +98,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn link_text(&self, link: i64) -> Result<Option<String>, AccountsError> {
+    pub async fn link_text(&self, link: i64) -> Result<Option<String>> {
         let link = self.shared.store.link(link).await?.filter(|link| link.used.is_none());
         Ok(link.map(|it| self.shared.link_key.text(&it.kind, it.id, it.expires)))
     }
@@ -110,7 +110,7 @@ impl Accounts {
         whose: (AccountId, LinkKind),
         effect: Effect<'_>,
         now: Micros,
-    ) -> Result<i64, sqlx::Error> {
+    ) -> sqlx::Result<i64> {
         let expires = now.saturating_add(self.shared.config.link_age_max());
         store::insert_link(tx, whose, effect, expires, now).await
     }
@@ -121,7 +121,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn email_of_link(&self, text: &str) -> Result<Option<Email>, AccountsError> {
+    pub async fn email_of_link(&self, text: &str) -> Result<Option<Email>> {
         for kind in [LinkKind::Verify, LinkKind::Reset] {
             if let Some(link) = self.signed_link(kind, text).await? {
                 let account = self.shared.store.account_by_id(link.account).await?;
@@ -136,7 +136,7 @@ impl Accounts {
         &self,
         kind: LinkKind,
         text: &str,
-    ) -> Result<Option<StoredLink>, AccountsError> {
+    ) -> Result<Option<StoredLink>> {
         let Some(id) = text.split_once('.').and_then(|(id, _)| id.parse().ok()) else {
             return Ok(None);
         };
@@ -150,7 +150,7 @@ impl Accounts {
         tx: &mut AnyConnection,
         link: &StoredLink,
         now: Micros,
-    ) -> Result<LinkCheck, AccountsError> {
+    ) -> Result<LinkCheck> {
         let account = store::lock(&mut *tx, link.account).await?;
         let Some(account) = account.filter(|it| it.blocked.is_none() && it.deleted.is_none())
         else {

@@ -6,7 +6,7 @@
 use sqlx::{Any, Transaction};
 
 use super::{
-    AccountId, Accounts, AccountsError, Email, Micros, Password, SessionOwner, SessionSecret,
+    AccountId, Accounts, Email, Micros, Password, Result, SessionOwner, SessionSecret,
     hasher::{PasswordMatch, VerifiedPassword},
     store::{self, StoredAccount},
 };
@@ -32,13 +32,13 @@ impl Accounts {
     ///
     /// # Errors
     ///
-    /// [`AccountsError::Busy`] if too many passwords are being compared; if the store fails.
+    /// [`AccountsError::Busy`](super::AccountsError::Busy) if too many passwords are being compared; if the store fails.
     pub async fn log_in(
         &self,
         email: &Email,
         password: Password,
         now: Micros,
-    ) -> Result<LogInOutcome, AccountsError> {
+    ) -> Result<LogInOutcome> {
         let found = self.shared.store.account_by_email(email.as_str()).await?;
         let open = found.filter(StoredAccount::is_open);
         let stored = open.as_ref().and_then(|it| it.password.as_deref());
@@ -55,7 +55,7 @@ impl Accounts {
         read: &StoredAccount,
         verified: &VerifiedPassword,
         now: Micros,
-    ) -> Result<LogInOutcome, AccountsError> {
+    ) -> Result<LogInOutcome> {
         let Some((mut tx, _)) = self.lock_unchanged(read).await? else {
             return Ok(LogInOutcome::Refused);
         };
@@ -74,7 +74,7 @@ impl Accounts {
         &self,
         account: AccountId,
         password: Password,
-    ) -> Result<Option<StoredAccount>, AccountsError> {
+    ) -> Result<Option<StoredAccount>> {
         let found = self.shared.store.account_by_id(account).await?;
         let open = found.filter(StoredAccount::is_open);
         let stored = open.as_ref().and_then(|it| it.password.as_deref());
@@ -87,7 +87,7 @@ impl Accounts {
     pub(super) async fn lock_unchanged(
         &self,
         read: &StoredAccount,
-    ) -> Result<Option<(Transaction<'static, Any>, StoredAccount)>, AccountsError> {
+    ) -> Result<Option<(Transaction<'static, Any>, StoredAccount)>> {
         let mut tx = self.shared.store.begin().await?;
         let locked = store::lock(&mut tx, read.id).await?;
         let unchanged = locked.filter(|it| it.is_open() && it.password == read.password);

@@ -62,6 +62,7 @@ use sqlx::AnyConnection;
 use tokio::sync::{Mutex, broadcast};
 use zeroize::Zeroizing;
 
+pub(crate) use self::error::Result;
 pub use self::{
     addon::{Addon, Addons, UnknownAddon},
     admin::{Admin, AdminId},
@@ -173,7 +174,7 @@ impl Accounts {
     /// # Errors
     ///
     /// As [`Database::open`].
-    pub async fn open(db: &Path) -> Result<Self, AccountsError> {
+    pub async fn open(db: &Path) -> Result<Self> {
         Self::open_with(&db.into(), &AccountsConfig::default()).await
     }
 
@@ -182,10 +183,7 @@ impl Accounts {
     /// # Errors
     ///
     /// As [`Database::open`], and if its keys were hashed with another pepper.
-    pub async fn open_with(
-        db: &DatabaseName,
-        config: &AccountsConfig,
-    ) -> Result<Self, AccountsError> {
+    pub async fn open_with(db: &DatabaseName, config: &AccountsConfig) -> Result<Self> {
         Self::new(Database::open(db).await?, config).await
     }
 
@@ -194,10 +192,7 @@ impl Accounts {
     /// # Errors
     ///
     /// As [`Database::open_existing`], and if its keys were hashed with another pepper.
-    pub async fn open_existing(
-        db: &DatabaseName,
-        config: &AccountsConfig,
-    ) -> Result<Self, AccountsError> {
+    pub async fn open_existing(db: &DatabaseName, config: &AccountsConfig) -> Result<Self> {
         Self::new(Database::open_existing(db).await?, config).await
     }
 
@@ -206,7 +201,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If its keys were hashed with another pepper, or if the store fails.
-    pub async fn new(database: Database, config: &AccountsConfig) -> Result<Self, AccountsError> {
+    pub async fn new(database: Database, config: &AccountsConfig) -> Result<Self> {
         let store = AccountStore::new(database);
         let pepper = pepper(&store, config).await?;
         let latest_broadcast = Mutex::new(store.latest_change().await?);
@@ -247,7 +242,7 @@ impl Accounts {
         email: Option<&str>,
         addons: &[(Addon, u32)],
         now: Micros,
-    ) -> Result<Key, AccountsError> {
+    ) -> Result<Key> {
         self.create_key_with(email, addons, None, now).await
     }
 
@@ -262,7 +257,7 @@ impl Accounts {
         addons: &[(Addon, u32)],
         terms: Option<&KeyTerms>,
         now: Micros,
-    ) -> Result<Key, AccountsError> {
+    ) -> Result<Key> {
         let mut tx = self.shared.store.begin().await?;
         let account = store::account(&mut tx, email, now).await?;
         for &(addon, days) in addons {
@@ -283,7 +278,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn keys(&self) -> Result<Vec<KeySummary>, AccountsError> {
+    pub async fn keys(&self) -> Result<Vec<KeySummary>> {
         let keys = self.shared.store.all_keys().await?;
         Ok(keys.into_iter().map(KeySummary::from).collect())
     }
@@ -295,11 +290,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn revoke(
-        &self,
-        key_or_prefix: &str,
-        now: Micros,
-    ) -> Result<RevokeOutcome, AccountsError> {
+    pub async fn revoke(&self, key_or_prefix: &str, now: Micros) -> Result<RevokeOutcome> {
         let Some(found) = self.find(key_or_prefix).await? else {
             return Ok(RevokeOutcome::Unknown);
         };
@@ -326,7 +317,7 @@ impl Accounts {
         key: &str,
         from: IpAddr,
         now: Micros,
-    ) -> Result<Option<Caller>, AccountsError> {
+    ) -> Result<Option<Caller>> {
         let Some(key) = PresentedKey::parse(key) else { return Ok(None) };
         let hash = self.shared.pepper.hash(key);
         let found = match self.shared.cache.get(&hash, now) {
@@ -349,7 +340,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails, or does not answer within [`STATEMENT_MAX`].
-    pub async fn renew(&self, caller: &Caller) -> Result<Option<Caller>, AccountsError> {
+    pub async fn renew(&self, caller: &Caller) -> Result<Option<Caller>> {
         let generation = self.shared.cache.generation();
         if caller.generation == generation {
             return Ok(Some(*caller));
@@ -365,7 +356,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn meta(&self, name: &str) -> Result<Option<String>, AccountsError> {
+    pub async fn meta(&self, name: &str) -> Result<Option<String>> {
         Ok(self.shared.store.meta(name).await?)
     }
 
@@ -374,7 +365,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn set_meta(&self, name: &str, value: &str) -> Result<(), AccountsError> {
+    pub async fn set_meta(&self, name: &str, value: &str) -> Result<()> {
         Ok(self.shared.store.set_meta(name, value).await?)
     }
 
@@ -401,7 +392,7 @@ impl Accounts {
         account: AccountId,
         terms: Option<&KeyTerms>,
         now: Micros,
-    ) -> Result<Key, AccountsError> {
+    ) -> Result<Key> {
         // With a million keys, one in four thousand prefixes collides and is generated again.
         loop {
             let key = Key::generate()?;
@@ -418,7 +409,7 @@ impl Accounts {
         key: PresentedKey<'_>,
         hash: KeyHash,
         now: Micros,
-    ) -> Result<Option<(Caller, Networks)>, AccountsError> {
+    ) -> Result<Option<(Caller, Networks)>> {
         let generation = self.shared.cache.generation();
         let Some(stored) = self.stored(key, hash).await? else { return Ok(None) };
         let Some(caller) = Caller::from_stored(&stored, generation) else { return Ok(None) };
@@ -427,7 +418,7 @@ impl Accounts {
         Ok(Some((caller, networks)))
     }
 
-    async fn find(&self, key_or_prefix: &str) -> Result<Option<StoredKey>, AccountsError> {
+    async fn find(&self, key_or_prefix: &str) -> Result<Option<StoredKey>> {
         if let Some(key) = PresentedKey::parse(key_or_prefix) {
             return self.stored(key, self.shared.pepper.hash(key)).await;
         }
@@ -437,11 +428,7 @@ impl Accounts {
         Ok(None)
     }
 
-    async fn stored(
-        &self,
-        key: PresentedKey<'_>,
-        hash: KeyHash,
-    ) -> Result<Option<StoredKey>, AccountsError> {
+    async fn stored(&self, key: PresentedKey<'_>, hash: KeyHash) -> Result<Option<StoredKey>> {
         let stored = self.shared.store.key_by_prefix(key.prefix()).await?;
         Ok(stored.filter(|stored| hash.matches(&stored.hash)))
     }
@@ -473,7 +460,7 @@ impl From<StoredKey> for KeySummary {
 }
 
 /// Checks the number of days added at once.
-fn checked(days: u32) -> Result<u32, AccountsError> {
+fn checked(days: u32) -> Result<u32> {
     if days > Accounts::DAYS_MAX {
         return Err(AccountsError::TooManyDays { days, limit: Accounts::DAYS_MAX });
     }
@@ -482,7 +469,7 @@ fn checked(days: u32) -> Result<u32, AccountsError> {
 
 /// The pepper from the settings or the database, provided that the keys were hashed with it: with
 /// another one, every key would silently stop working.
-async fn pepper(store: &AccountStore, config: &AccountsConfig) -> Result<Pepper, AccountsError> {
+async fn pepper(store: &AccountStore, config: &AccountsConfig) -> Result<Pepper> {
     let pepper = match config.pepper.expose() {
         Some(secret) => Pepper::new(secret.to_owned()),
         None => Pepper::new(store.meta_or("pepper", Pepper::generate()?.expose()).await?),

@@ -7,7 +7,7 @@ use crate::mail::{self, MailKind};
 
 use super::{
     AccountId, Accounts, AccountsError, HOUR_US, Key, KeySummary, Micros, Networks, NetworksError,
-    Scopes, store,
+    Result, Scopes, store,
 };
 
 /// The most characters of a name.
@@ -79,7 +79,7 @@ impl Accounts {
         account: AccountId,
         terms: &KeyTerms,
         now: Micros,
-    ) -> Result<Key, AccountsError> {
+    ) -> Result<Key> {
         let mut tx = self.shared.store.begin().await?;
         let locked = store::lock(&mut tx, account).await?;
         if !locked.is_some_and(|account| account.is_open()) {
@@ -103,7 +103,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn named_keys(&self, account: AccountId) -> Result<Vec<KeySummary>, AccountsError> {
+    pub async fn named_keys(&self, account: AccountId) -> Result<Vec<KeySummary>> {
         let keys = self.shared.store.named_keys(account).await?;
         Ok(keys.into_iter().map(KeySummary::from).collect())
     }
@@ -119,7 +119,7 @@ impl Accounts {
         account: AccountId,
         prefix: &str,
         now: Micros,
-    ) -> Result<bool, AccountsError> {
+    ) -> Result<bool> {
         let mut tx = self.shared.store.begin().await?;
         store::lock(&mut tx, account).await?;
         let revoked = store::revoke_named_key(&mut tx, account, prefix, now).await?;
@@ -136,7 +136,7 @@ impl Accounts {
         account: AccountId,
         terms: &KeyTerms,
         now: Micros,
-    ) -> Result<Key, AccountsError> {
+    ) -> Result<Key> {
         let limit = self.shared.config.named_keys_max;
         let mut count = store::count_named_keys(&mut *tx, account).await?;
         if count >= i64::from(limit) {

@@ -6,7 +6,7 @@
 
 use std::{collections::VecDeque, fmt, sync::Mutex};
 
-use super::{AccountId, Accounts, AccountsError, Key, Micros, store};
+use super::{AccountId, Accounts, AccountsError, Key, Micros, Result, store};
 
 pub(super) struct NewKeys {
     /// The oldest first.
@@ -89,11 +89,7 @@ impl Accounts {
     ///
     /// [`AccountsError::Gone`] if the account cannot have keys: it is not active, blocked, or
     /// deleted. If the store fails.
-    pub async fn regenerate_key(
-        &self,
-        account: AccountId,
-        now: Micros,
-    ) -> Result<Key, AccountsError> {
+    pub async fn regenerate_key(&self, account: AccountId, now: Micros) -> Result<Key> {
         let mut tx = self.shared.store.begin().await?;
         let locked = store::lock(&mut tx, account).await?;
         if !locked.is_some_and(|account| account.is_open()) {

@@ -6,8 +6,8 @@
 use sqlx::AnyConnection;
 
 use super::{
-    AccountId, Accounts, AccountsError, Email, KeyId, LinkOutcome, Micros, NewPassword, Password,
-    ReauthOutcome, Requester,
+    AccountId, Accounts, Email, KeyId, LinkOutcome, Micros, NewPassword, Password, ReauthOutcome,
+    Requester, Result,
     link::{LinkCheck, LinkKind},
     store::{self, Effect, StoredAccount},
 };
@@ -27,7 +27,7 @@ impl Accounts {
         email: &Email,
         requester: Requester,
         now: Micros,
-    ) -> Result<(), AccountsError> {
+    ) -> Result<()> {
         self.with_uniform_duration(self.request_reset_now(email, requester, now)).await
     }
 
@@ -36,7 +36,7 @@ impl Accounts {
         email: &Email,
         requester: Requester,
         now: Micros,
-    ) -> Result<(), AccountsError> {
+    ) -> Result<()> {
         let mut tx = self.shared.store.begin().await?;
         let Some(account) = store::lock_by_email(&mut tx, email.as_str()).await? else {
             return Ok(());
@@ -61,7 +61,7 @@ impl Accounts {
         link: &str,
         password: NewPassword,
         now: Micros,
-    ) -> Result<LinkOutcome, AccountsError> {
+    ) -> Result<LinkOutcome> {
         let Some(link) = self.signed_link(LinkKind::Reset, link).await? else {
             return Ok(LinkOutcome::Unknown);
         };
@@ -89,7 +89,7 @@ impl Accounts {
         old: Password,
         new: NewPassword,
         now: Micros,
-    ) -> Result<ReauthOutcome, AccountsError> {
+    ) -> Result<ReauthOutcome> {
         let Some(read) = self.reauthenticate(account, old).await? else {
             return Ok(ReauthOutcome::WrongPassword);
         };
@@ -111,7 +111,7 @@ async fn replace_password(
     account: &StoredAccount,
     password: &str,
     now: Micros,
-) -> Result<Vec<KeyId>, sqlx::Error> {
+) -> sqlx::Result<Vec<KeyId>> {
     store::set_password(&mut *tx, account.id, password).await?;
     store::remove_sessions(&mut *tx, account.id).await?;
     let revoked = store::revoke_all_grants(&mut *tx, account.id, now).await?;

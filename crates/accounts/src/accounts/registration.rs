@@ -13,7 +13,7 @@ use sqlx::AnyConnection;
 use tokio::time;
 
 use super::{
-    AccountId, Accounts, AccountsError, Email, HOUR_US, Micros, NewKeyKind, NewPassword, Visitor,
+    AccountId, Accounts, Email, HOUR_US, Micros, NewKeyKind, NewPassword, Result, Visitor,
     link::{LinkCheck, LinkKind, LinkOutcome},
     store::{self, Effect, StoredAccount},
 };
@@ -63,7 +63,7 @@ impl Accounts {
         password: NewPassword,
         visitor: Option<&Visitor>,
         now: Micros,
-    ) -> Result<(), AccountsError> {
+    ) -> Result<()> {
         self.with_uniform_duration(self.register_now(email, password, visitor, now)).await
     }
 
@@ -73,7 +73,7 @@ impl Accounts {
         password: NewPassword,
         visitor: Option<&Visitor>,
         now: Micros,
-    ) -> Result<(), AccountsError> {
+    ) -> Result<()> {
         let password = self.shared.hasher.hash(password).await?;
         let mut tx = self.shared.store.begin().await?;
         let account = store::lock_or_insert(&mut tx, email.as_str(), now).await?;
@@ -105,11 +105,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn resend_verification(
-        &self,
-        email: &Email,
-        now: Micros,
-    ) -> Result<(), AccountsError> {
+    pub async fn resend_verification(&self, email: &Email, now: Micros) -> Result<()> {
         let resend = async {
             let mut tx = self.shared.store.begin().await?;
             if let Some(account) = store::lock_by_email(&mut tx, email.as_str()).await? {
@@ -135,7 +131,7 @@ impl Accounts {
         account: &StoredAccount,
         email: &Email,
         now: Micros,
-    ) -> Result<(), AccountsError> {
+    ) -> Result<()> {
         if account.is_confirmed() {
             return Ok(());
         }
@@ -160,7 +156,7 @@ impl Accounts {
         visitor: Option<&Visitor>,
         typed: Option<NewPassword>,
         now: Micros,
-    ) -> Result<VerificationOutcome, AccountsError> {
+    ) -> Result<VerificationOutcome> {
         let Some(link) = self.signed_link(LinkKind::Verify, link).await? else {
             return Ok(VerificationOutcome::Unknown);
         };
@@ -210,7 +206,7 @@ impl Accounts {
         to: &Email,
         effect: Effect<'_>,
         now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         let link = self.insert_link(&mut *tx, (account, kind), effect, now).await?;
         let mail = match kind {
             LinkKind::Verify => MailKind::Verify,
@@ -229,7 +225,7 @@ impl Accounts {
         account: &StoredAccount,
         requester: Requester,
         now: Micros,
-    ) -> Result<bool, sqlx::Error> {
+    ) -> sqlx::Result<bool> {
         if !account.may_be_used() {
             return Ok(false);
         }

@@ -7,7 +7,7 @@
 use sqlx::AnyConnection;
 
 use super::{
-    AccountId, Accounts, AccountsError, AdminId, Micros,
+    AccountId, Accounts, AccountsError, AdminId, Micros, Result,
     secret::SessionSecret,
     store::{self, StoredSession},
 };
@@ -39,11 +39,7 @@ impl Accounts {
     ///
     /// [`AccountsError::Gone`] if the account is blocked, deleted or not active, or the administrator
     /// is gone. If the store fails.
-    pub async fn start_session(
-        &self,
-        who: SessionOwner,
-        now: Micros,
-    ) -> Result<SessionSecret, AccountsError> {
+    pub async fn start_session(&self, who: SessionOwner, now: Micros) -> Result<SessionSecret> {
         let mut tx = self.shared.store.begin().await?;
         let is_open = match who {
             SessionOwner::Customer(account) => {
@@ -64,11 +60,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn session(
-        &self,
-        secret: &str,
-        now: Micros,
-    ) -> Result<Option<Session>, AccountsError> {
+    pub async fn session(&self, secret: &str, now: Micros) -> Result<Option<Session>> {
         let Some(secret) = SessionSecret::parse(secret) else { return Ok(None) };
         let hash = secret.hash();
         let Some(stored) = self.shared.store.session(&hash).await? else { return Ok(None) };
@@ -88,7 +80,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn end_session(&self, secret: &str) -> Result<(), AccountsError> {
+    pub async fn end_session(&self, secret: &str) -> Result<()> {
         if let Some(secret) = SessionSecret::parse(secret) {
             self.shared.store.remove_session(&secret.hash()).await?;
         }
@@ -100,7 +92,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn end_all_sessions(&self, account: AccountId) -> Result<(), AccountsError> {
+    pub async fn end_all_sessions(&self, account: AccountId) -> Result<()> {
         let mut tx = self.shared.store.begin().await?;
         // Locked, so that a concurrent log-in is either before this or after it.
         store::lock(&mut tx, account).await?;
@@ -115,7 +107,7 @@ impl Accounts {
         tx: &mut AnyConnection,
         who: SessionOwner,
         now: Micros,
-    ) -> Result<SessionSecret, AccountsError> {
+    ) -> Result<SessionSecret> {
         let secret = SessionSecret::generate()?;
         let config = &self.shared.config;
         let age_max = match who {

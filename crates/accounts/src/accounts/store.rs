@@ -76,14 +76,11 @@ impl AccountStore {
         &self.database
     }
 
-    pub(super) async fn begin(&self) -> Result<Transaction<'static, Any>, sqlx::Error> {
+    pub(super) async fn begin(&self) -> sqlx::Result<Transaction<'static, Any>> {
         self.database.begin().await
     }
 
-    pub(super) async fn key_by_prefix(
-        &self,
-        prefix: &str,
-    ) -> Result<Option<StoredKey>, sqlx::Error> {
+    pub(super) async fn key_by_prefix(&self, prefix: &str) -> sqlx::Result<Option<StoredKey>> {
         let rows = sqlx::query_as("SELECT * FROM key_addons WHERE prefix = $1")
             .bind(prefix)
             .fetch_all(self.database.pool())
@@ -91,7 +88,7 @@ impl AccountStore {
         Ok(gather_keys(rows).pop())
     }
 
-    pub(super) async fn key_by_id(&self, key: KeyId) -> Result<Option<StoredKey>, sqlx::Error> {
+    pub(super) async fn key_by_id(&self, key: KeyId) -> sqlx::Result<Option<StoredKey>> {
         let rows = sqlx::query_as("SELECT * FROM key_addons WHERE key_id = $1")
             .bind(key.0)
             .fetch_all(self.database.pool())
@@ -99,7 +96,7 @@ impl AccountStore {
         Ok(gather_keys(rows).pop())
     }
 
-    pub(super) async fn all_keys(&self) -> Result<Vec<StoredKey>, sqlx::Error> {
+    pub(super) async fn all_keys(&self) -> sqlx::Result<Vec<StoredKey>> {
         let rows = sqlx::query_as("SELECT * FROM key_addons WHERE is_grant = 0 ORDER BY key_id")
             .fetch_all(self.database.pool())
             .await?;
@@ -114,7 +111,7 @@ impl AccountStore {
         account: AccountId,
         key: KeyId,
         now: Micros,
-    ) -> Result<bool, sqlx::Error> {
+    ) -> sqlx::Result<bool> {
         let mut tx = self.begin().await?;
         lock(&mut tx, account).await?;
         let done =
@@ -127,15 +124,12 @@ impl AccountStore {
         Ok(done.rows_affected() == 1)
     }
 
-    pub(super) async fn latest_change(&self) -> Result<i64, sqlx::Error> {
+    pub(super) async fn latest_change(&self) -> sqlx::Result<i64> {
         sqlx::query_scalar("SELECT latest FROM changes").fetch_one(self.database.pool()).await
     }
 
     /// The keys changed after this change number, the earliest first.
-    pub(super) async fn keys_changed_since(
-        &self,
-        change: i64,
-    ) -> Result<Vec<(KeyId, i64)>, sqlx::Error> {
+    pub(super) async fn keys_changed_since(&self, change: i64) -> sqlx::Result<Vec<(KeyId, i64)>> {
         let rows: Vec<(i64, i64)> =
             sqlx::query_as("SELECT id, changed FROM keys WHERE changed > $1 ORDER BY changed")
                 .bind(change)
@@ -144,14 +138,14 @@ impl AccountStore {
         Ok(rows.into_iter().map(|(key, changed)| (KeyId(key), changed)).collect())
     }
 
-    pub(super) async fn meta(&self, name: &str) -> Result<Option<String>, sqlx::Error> {
+    pub(super) async fn meta(&self, name: &str) -> sqlx::Result<Option<String>> {
         sqlx::query_scalar("SELECT value FROM meta WHERE name = $1")
             .bind(name)
             .fetch_optional(self.database.pool())
             .await
     }
 
-    pub(super) async fn set_meta(&self, name: &str, value: &str) -> Result<(), sqlx::Error> {
+    pub(super) async fn set_meta(&self, name: &str, value: &str) -> sqlx::Result<()> {
         sqlx::query(
             "INSERT INTO meta (name, value) VALUES ($1, $2) \
              ON CONFLICT (name) DO UPDATE SET value = excluded.value",
@@ -164,7 +158,7 @@ impl AccountStore {
     }
 
     /// Sets the value unless there is one, and returns the stored one.
-    pub(super) async fn meta_or(&self, name: &str, value: &str) -> Result<String, sqlx::Error> {
+    pub(super) async fn meta_or(&self, name: &str, value: &str) -> sqlx::Result<String> {
         if let Some(there) = self.meta(name).await? {
             return Ok(there);
         }
@@ -179,7 +173,7 @@ impl AccountStore {
         .await
     }
 
-    pub(super) async fn remove_meta(&self, name: &str) -> Result<(), sqlx::Error> {
+    pub(super) async fn remove_meta(&self, name: &str) -> sqlx::Result<()> {
         sqlx::query("DELETE FROM meta WHERE name = $1")
             .bind(name)
             .execute(self.database.pool())
@@ -193,7 +187,7 @@ pub(super) async fn account(
     tx: &mut AnyConnection,
     email: Option<&str>,
     now: Micros,
-) -> Result<AccountId, sqlx::Error> {
+) -> sqlx::Result<AccountId> {
     // The update changes nothing; without it an existing account would not be returned.
     sqlx::query_scalar(
         "INSERT INTO accounts (email, created_us, active_us) VALUES ($1, $2, $2) \
@@ -213,7 +207,7 @@ pub(super) async fn insert_key(
     (prefix, hash): (&str, &[u8]),
     terms: Option<&KeyTerms>,
     now: Micros,
-) -> Result<bool, sqlx::Error> {
+) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "INSERT INTO keys (account_id, prefix, hash, created_us, name, scopes, networks, ends_us) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (prefix) DO NOTHING",
@@ -232,7 +226,7 @@ pub(super) async fn insert_key(
 }
 
 impl FromRow<'_, AnyRow> for StoredKey {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         Ok(Self {
             key: KeyId(row.try_get("key_id")?),
             account: AccountId(row.try_get("account_id")?),
@@ -250,13 +244,13 @@ impl FromRow<'_, AnyRow> for StoredKey {
 }
 
 /// The time zone of an account. One that this machine does not know is none.
-fn zone(row: &AnyRow) -> Result<Option<ZoneName>, sqlx::Error> {
+fn zone(row: &AnyRow) -> sqlx::Result<Option<ZoneName>> {
     let name: Option<String> = row.try_get("time_zone")?;
     Ok(name.and_then(|name| ZoneName::parse(&name)))
 }
 
 /// The terms of a named key. Networks that cannot be read are an error: the key must not work from everywhere.
-fn terms(row: &AnyRow) -> Result<Option<KeyTerms>, sqlx::Error> {
+fn terms(row: &AnyRow) -> sqlx::Result<Option<KeyTerms>> {
     let Some(name) = row.try_get::<Option<String>, _>("name")? else { return Ok(None) };
     let networks = Networks::parse(&row.try_get::<String, _>("networks")?);
     Ok(Some(KeyTerms {
@@ -274,7 +268,7 @@ struct AddonRow<T> {
 }
 
 impl<T: for<'r> FromRow<'r, AnyRow>> FromRow<'_, AnyRow> for AddonRow<T> {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         let owner = T::from_row(row)?;
         let name: Option<String> = row.try_get("addon")?;
         // An unknown add-on unlocks nothing here, so it is skipped.

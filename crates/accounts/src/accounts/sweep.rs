@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::{sync::watch, task::JoinHandle, time};
 use tracing::warn;
 
-use super::{Accounts, AccountsError, DAY_US, Micros, store};
+use super::{Accounts, DAY_US, Micros, Result, store};
 use crate::{
     clock,
     supervisor::{self, Lifetime},
@@ -38,7 +38,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails; nothing was removed then.
-    pub async fn sweep(&self, now: Micros) -> Result<SweepResult, AccountsError> {
+    pub async fn sweep(&self, now: Micros) -> Result<SweepResult> {
         self.forget_old_new_keys(now);
         let config = &self.shared.config;
         let idle_since = now.saturating_sub(config.session_idle_max());

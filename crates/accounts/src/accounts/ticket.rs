@@ -2,7 +2,7 @@
 //!
 //! A node that runs alone keeps its tickets in memory instead. Only hashes are stored.
 
-use super::{Accounts, AccountsError, Caller, Micros, secret::Hash};
+use super::{Accounts, Caller, Micros, Result, secret::Hash};
 
 /// Tickets of one key that have neither been used nor ended.
 const OPEN_MAX: u32 = 10_000;
@@ -20,7 +20,7 @@ impl Accounts {
         caller: &Caller,
         until: Micros,
         now: Micros,
-    ) -> Result<bool, AccountsError> {
+    ) -> Result<bool> {
         if caller.access.audience.is_some() {
             return Ok(false);
         }
@@ -32,11 +32,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn redeem_ticket(
-        &self,
-        hash: &Hash,
-        now: Micros,
-    ) -> Result<Option<Caller>, AccountsError> {
+    pub async fn redeem_ticket(&self, hash: &Hash, now: Micros) -> Result<Option<Caller>> {
         // Read first: a change that is noticed meanwhile causes another read.
         let generation = self.shared.cache.generation();
         let store = &self.shared.store;

@@ -56,7 +56,7 @@ impl<'a> LedgerStore<'a> {
         &self,
         filter: &LedgerFilter,
         after: i64,
-    ) -> Result<Vec<LedgerEntry>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<LedgerEntry>> {
         sqlx::query_as(
             "SELECT * FROM ledger WHERE id > $1 AND ($2 = 0 OR account_id = $2) \
              AND at_us BETWEEN $3 AND $4 ORDER BY id LIMIT $5",
@@ -71,7 +71,7 @@ impl<'a> LedgerStore<'a> {
     }
 
     /// The entries of an order, the oldest first.
-    pub async fn entries_of_order(&self, order: &str) -> Result<Vec<LedgerEntry>, sqlx::Error> {
+    pub async fn entries_of_order(&self, order: &str) -> sqlx::Result<Vec<LedgerEntry>> {
         sqlx::query_as("SELECT * FROM ledger WHERE order_id = $1 ORDER BY id LIMIT $2")
             .bind(order)
             .bind(PAGE)
@@ -80,7 +80,7 @@ impl<'a> LedgerStore<'a> {
     }
 
     /// Sums of the entries, by add-on, kind and currency.
-    pub async fn sums(&self, filter: &LedgerFilter) -> Result<Sums, sqlx::Error> {
+    pub async fn sums(&self, filter: &LedgerFilter) -> sqlx::Result<Sums> {
         let rows = sqlx::query(
             "SELECT addon, kind, currency, amount, count(*) AS entries, \
              CAST(sum(days) AS BIGINT) AS days FROM ledger \
@@ -100,11 +100,7 @@ impl<'a> LedgerStore<'a> {
     }
 
     /// Orders, the newest first.
-    pub async fn orders(
-        &self,
-        filter: &LedgerFilter,
-        limit: u32,
-    ) -> Result<Vec<Order>, sqlx::Error> {
+    pub async fn orders(&self, filter: &LedgerFilter, limit: u32) -> sqlx::Result<Vec<Order>> {
         sqlx::query_as(
             "SELECT * FROM orders WHERE ($1 = 0 OR account_id = $1) \
              AND created_us BETWEEN $2 AND $3 ORDER BY created_us DESC, id LIMIT $4",
@@ -118,7 +114,7 @@ impl<'a> LedgerStore<'a> {
     }
 
     /// The order with this id, of any account.
-    pub async fn order(&self, id: &str) -> Result<Option<Order>, sqlx::Error> {
+    pub async fn order(&self, id: &str) -> sqlx::Result<Option<Order>> {
         sqlx::query_as("SELECT * FROM orders WHERE id = $1")
             .bind(id)
             .fetch_optional(self.database.pool())
@@ -127,7 +123,7 @@ impl<'a> LedgerStore<'a> {
 }
 
 /// A group of entries of equal amounts.
-fn group(row: &AnyRow) -> Result<LedgerSum, sqlx::Error> {
+fn group(row: &AnyRow) -> sqlx::Result<LedgerSum> {
     let addon: String = row.try_get("addon")?;
     let kind: String = row.try_get("kind")?;
     let amount: String = row.try_get("amount")?;

@@ -23,7 +23,7 @@ impl DailyFigures {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn read(database: &Database, now: Micros) -> Result<Self, sqlx::Error> {
+    pub async fn read(database: &Database, now: Micros) -> sqlx::Result<Self> {
         let since = Day::at(now).start();
         let (waiting, failed): (i64, i64) = sqlx::query_as(
             "SELECT (SELECT count(*) FROM mails WHERE sent_us IS NULL AND failed_us IS NULL), \

@@ -49,7 +49,7 @@ pub use self::{
     smtp::AuthorityError,
 };
 use crate::{
-    accounts::{AccountsError, Micros},
+    accounts::{Micros, Result},
     config::MailConfig,
 };
 use database::Database;
@@ -94,7 +94,7 @@ pub fn start<L, F>(
 ) -> Result<Vec<JoinHandle<()>>, MailError>
 where
     L: Fn(i64) -> F + Send + Sync + 'static,
-    F: Future<Output = Result<Option<String>, AccountsError>> + Send + 'static,
+    F: Future<Output = Result<Option<String>>> + Send + 'static,
 {
     let transports = transports(config, context.demo_folder)?;
     if transports.is_empty() {

@@ -27,7 +27,7 @@ pub async fn enqueue(
     kind: MailKind,
     link: Option<i64>,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query(
         "INSERT INTO mails (address, kind, link_id, created_us, next_us)
          VALUES ($1, $2, $3, $4, $4)",
@@ -51,7 +51,7 @@ pub async fn enqueue_for_account(
     account: i64,
     kind: MailKind,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query(
         "INSERT INTO mails (address, kind, created_us, next_us)
          SELECT email, $2, $3, $3 FROM accounts WHERE id = $1 AND email IS NOT NULL AND deleted_us IS NULL",
@@ -75,7 +75,7 @@ pub async fn enqueue_receipt(
     kind: MailKind,
     receipt: &Receipt,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let content =
         serde_json::to_string(receipt).map_err(|error| sqlx::Error::Encode(error.into()))?;
     sqlx::query(
@@ -97,7 +97,7 @@ pub async fn enqueue_receipt(
 /// # Errors
 ///
 /// If the store fails.
-pub async fn delete_for_address(tx: &mut AnyConnection, address: &str) -> Result<(), sqlx::Error> {
+pub async fn delete_for_address(tx: &mut AnyConnection, address: &str) -> sqlx::Result<()> {
     sqlx::query("DELETE FROM mails WHERE address = $1").bind(address).execute(tx).await?;
     Ok(())
 }
@@ -135,7 +135,7 @@ impl Outbox {
     }
 
     /// The mails that are due, the oldest first.
-    pub(super) async fn due(&self, now: Micros, max: u32) -> Result<Vec<QueuedEmail>, sqlx::Error> {
+    pub(super) async fn due(&self, now: Micros, max: u32) -> sqlx::Result<Vec<QueuedEmail>> {
         sqlx::query_as(
             "SELECT mails.id, mails.address, mails.kind, mails.link_id, mails.content, mails.created_us,
                     mails.attempts, mails.next_us, links.expires_us, links.used_us
@@ -150,11 +150,7 @@ impl Outbox {
     }
 
     /// Begins an attempt and counts it. False if another worker has begun one.
-    pub(super) async fn claim(
-        &self,
-        mail: &QueuedEmail,
-        until: Micros,
-    ) -> Result<bool, sqlx::Error> {
+    pub(super) async fn claim(&self, mail: &QueuedEmail, until: Micros) -> sqlx::Result<bool> {
         let done = sqlx::query(
             "UPDATE mails SET attempts = attempts + 1, next_us = $1
              WHERE id = $2 AND next_us = $3 AND sent_us IS NULL AND failed_us IS NULL",
@@ -167,7 +163,7 @@ impl Outbox {
         Ok(done.rows_affected() == 1)
     }
 
-    pub(super) async fn sent(&self, id: i64, now: Micros) -> Result<(), sqlx::Error> {
+    pub(super) async fn sent(&self, id: i64, now: Micros) -> sqlx::Result<()> {
         sqlx::query("UPDATE mails SET sent_us = $1, error = NULL WHERE id = $2")
             .bind(now)
             .bind(id)
@@ -176,12 +172,7 @@ impl Outbox {
         Ok(())
     }
 
-    pub(super) async fn reschedule(
-        &self,
-        id: i64,
-        until: Micros,
-        error: &str,
-    ) -> Result<(), sqlx::Error> {
+    pub(super) async fn reschedule(&self, id: i64, until: Micros, error: &str) -> sqlx::Result<()> {
         sqlx::query("UPDATE mails SET next_us = $1, error = $2 WHERE id = $3")
             .bind(until)
             .bind(shortened(error))
@@ -192,12 +183,7 @@ impl Outbox {
     }
 
     /// Marks a mail as failed. False if it was already sent or failed.
-    pub(super) async fn fail(
-        &self,
-        id: i64,
-        now: Micros,
-        error: &str,
-    ) -> Result<bool, sqlx::Error> {
+    pub(super) async fn fail(&self, id: i64, now: Micros, error: &str) -> sqlx::Result<bool> {
         let done = sqlx::query(
             "UPDATE mails SET failed_us = $1, error = $2
              WHERE id = $3 AND failed_us IS NULL AND sent_us IS NULL",
@@ -211,14 +197,14 @@ impl Outbox {
     }
 
     /// The number of mails neither sent nor failed.
-    pub(super) async fn waiting(&self) -> Result<i64, sqlx::Error> {
+    pub(super) async fn waiting(&self) -> sqlx::Result<i64> {
         sqlx::query_scalar("SELECT count(*) FROM mails WHERE sent_us IS NULL AND failed_us IS NULL")
             .fetch_one(self.database.pool())
             .await
     }
 
     /// Deletes mails enqueued before this moment, sent or not, and returns their number.
-    pub(super) async fn sweep(&self, before: Micros) -> Result<u64, sqlx::Error> {
+    pub(super) async fn sweep(&self, before: Micros) -> sqlx::Result<u64> {
         let mut swept = 0;
         loop {
             let done = sqlx::query(
@@ -238,7 +224,7 @@ impl Outbox {
 }
 
 impl<'r> FromRow<'r, AnyRow> for QueuedEmail {
-    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &'r AnyRow) -> sqlx::Result<Self> {
         let attempts: i64 = row.try_get("attempts")?;
         Ok(Self {
             id: row.try_get("id")?,

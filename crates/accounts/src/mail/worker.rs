@@ -26,7 +26,7 @@ use super::{
     transport::{DeliveryFailure, OutgoingEmail, Transport, TransportUnreachable},
 };
 use crate::{
-    accounts::{AccountsError, Micros},
+    accounts::{AccountsError, Micros, Result},
     supervisor::{self, Lifetime},
 };
 
@@ -79,7 +79,7 @@ enum RoundError {
 impl<L, F> MailWorker<L>
 where
     L: Fn(i64) -> F + Send + Sync + 'static,
-    F: Future<Output = Result<Option<String>, AccountsError>> + Send + 'static,
+    F: Future<Output = Result<Option<String>>> + Send + 'static,
 {
     /// Starts a worker for each transport, and the task that counts and sweeps.
     pub(super) fn start(
@@ -300,13 +300,13 @@ where
         }
     }
 
-    async fn count(&self) -> Result<(), sqlx::Error> {
+    async fn count(&self) -> sqlx::Result<()> {
         let waiting = self.outbox.waiting().await?;
         gauge!("matchwire_mails_waiting").set(waiting as f64);
         Ok(())
     }
 
-    async fn sweep(&self) -> Result<(), sqlx::Error> {
+    async fn sweep(&self) -> sqlx::Result<()> {
         let before = (self.clock)().saturating_sub(self.policy.keep_us);
         self.outbox.sweep(before).await.map(|_| ())
     }

@@ -368,7 +368,7 @@ impl Payments {
         status: &ProviderStatus,
         event: Option<EventKey<'_>>,
         now: Micros,
-    ) -> Result<(Order, ApplyOutcome), sqlx::Error> {
+    ) -> sqlx::Result<(Order, ApplyOutcome)> {
         let (order, applied) = self.shared.store.apply(order, status, event, now).await?;
         match &applied {
             ApplyOutcome::Days(days) => {

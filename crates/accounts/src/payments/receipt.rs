@@ -43,7 +43,6 @@ pub struct Receipt {
     seller: String,
     tax_percent: Decimal,
     /// The country that the customer named, if it decided the price.
-    #[serde(default)]
     country: Option<String>,
 }
 

@@ -92,11 +92,11 @@ impl PaymentStore {
         Receipt::for_order(order, &self.receipts)
     }
 
-    pub(super) async fn begin(&self) -> Result<Transaction<'static, Any>, sqlx::Error> {
+    pub(super) async fn begin(&self) -> sqlx::Result<Transaction<'static, Any>> {
         self.database.begin().await
     }
 
-    pub(super) async fn order(&self, id: &str) -> Result<Option<Order>, sqlx::Error> {
+    pub(super) async fn order(&self, id: &str) -> sqlx::Result<Option<Order>> {
         let (_slot, mut connection) = self.database.pool().acquire().await?;
         order(&mut connection, id).await
     }
@@ -106,7 +106,7 @@ impl PaymentStore {
         &self,
         method: PaymentMethod,
         name: &OrderRef,
-    ) -> Result<Option<Order>, sqlx::Error> {
+    ) -> sqlx::Result<Option<Order>> {
         sqlx::query_as(
             "SELECT * FROM orders WHERE rail = $1 AND (id = $2 OR checkout_ref = $3 OR payment_ref = $4) \
              ORDER BY CASE WHEN id = $2 THEN 0 WHEN checkout_ref = $3 THEN 1 ELSE 2 END LIMIT 1",
@@ -120,7 +120,7 @@ impl PaymentStore {
     }
 
     /// Whether there is an order of this method whose payment is not known.
-    pub(super) async fn has_open_order(&self, method: PaymentMethod) -> Result<bool, sqlx::Error> {
+    pub(super) async fn has_open_order(&self, method: PaymentMethod) -> sqlx::Result<bool> {
         let open: Option<String> = sqlx::query_scalar(
             "SELECT id FROM orders WHERE rail = $1 AND paid_us IS NULL AND closed_us IS NULL LIMIT 1",
         )
@@ -131,7 +131,7 @@ impl PaymentStore {
     }
 
     /// The orders of an account, the newest first.
-    pub(super) async fn orders_of(&self, account: AccountId) -> Result<Vec<Order>, sqlx::Error> {
+    pub(super) async fn orders_of(&self, account: AccountId) -> sqlx::Result<Vec<Order>> {
         sqlx::query_as(
             "SELECT * FROM orders WHERE account_id = $1 ORDER BY created_us DESC, id LIMIT $2",
         )
@@ -148,7 +148,7 @@ impl PaymentStore {
         after: Micros,
         most: u32,
         now: Micros,
-    ) -> Result<Vec<Order>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<Order>> {
         sqlx::query_as(
             "SELECT * FROM orders WHERE paid_us IS NULL AND closed_us IS NULL \
              AND $1 - COALESCE(asked_us, created_us) >= \
@@ -162,7 +162,7 @@ impl PaymentStore {
         .await
     }
 
-    pub(super) async fn mark_checked(&self, order: &str, now: Micros) -> Result<(), sqlx::Error> {
+    pub(super) async fn mark_checked(&self, order: &str, now: Micros) -> sqlx::Result<()> {
         sqlx::query("UPDATE orders SET asked_us = $2 WHERE id = $1")
             .bind(order)
             .bind(now)
@@ -176,7 +176,7 @@ impl PaymentStore {
         order: &str,
         checkout: &str,
         url: &str,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         sqlx::query(
             "UPDATE orders SET checkout_ref = COALESCE(checkout_ref, $2), checkout_url = $3 \
              WHERE id = $1",
@@ -190,7 +190,7 @@ impl PaymentStore {
     }
 
     /// Whether this event was recorded before.
-    pub(super) async fn knows(&self, event: EventKey<'_>) -> Result<bool, sqlx::Error> {
+    pub(super) async fn knows(&self, event: EventKey<'_>) -> sqlx::Result<bool> {
         let (_slot, mut connection) = self.database.pool().acquire().await?;
         knows(&mut connection, event).await
     }
@@ -201,7 +201,7 @@ impl PaymentStore {
         event: EventKey<'_>,
         outcome: &str,
         now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         let (_slot, mut connection) = self.database.pool().acquire().await?;
         record(&mut connection, event, None, outcome, now).await
     }
@@ -214,7 +214,7 @@ impl PaymentStore {
         status: &ProviderStatus,
         event: Option<EventKey<'_>>,
         now: Micros,
-    ) -> Result<(Order, ApplyOutcome), sqlx::Error> {
+    ) -> sqlx::Result<(Order, ApplyOutcome)> {
         let mut tx = self.begin().await?;
         ledger::lock(&mut tx, snapshot.account).await?;
         let mut order = order(&mut tx, &snapshot.id).await?.ok_or(sqlx::Error::RowNotFound)?;
@@ -241,7 +241,7 @@ async fn settle(
     order: &mut Order,
     receipts: &ReceiptTerms,
     now: Micros,
-) -> Result<ApplyOutcome, sqlx::Error> {
+) -> sqlx::Result<ApplyOutcome> {
     let days = order.days_due() - order.days_granted;
     let amount = order.amount_due() - ledger::paid_for(tx, &order.id).await?;
     order.days_granted += days;
@@ -274,7 +274,7 @@ async fn mail_receipt(
     receipts: &ReceiptTerms,
     back: bool,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let address: Option<Option<String>> =
         sqlx::query_scalar("SELECT email FROM accounts WHERE id = $1 AND deleted_us IS NULL")
             .bind(order.account.0)
@@ -288,7 +288,7 @@ async fn mail_receipt(
     Ok(())
 }
 
-async fn write_facts(tx: &mut AnyConnection, order: &Order) -> Result<(), sqlx::Error> {
+async fn write_facts(tx: &mut AnyConnection, order: &Order) -> sqlx::Result<()> {
     sqlx::query(
         "UPDATE orders SET payment_ref = $2, paid_us = $3, refunded = $4, closed_us = $5, \
          days_granted = $6 WHERE id = $1",
@@ -304,7 +304,7 @@ async fn write_facts(tx: &mut AnyConnection, order: &Order) -> Result<(), sqlx::
     Ok(())
 }
 
-async fn order(tx: &mut AnyConnection, id: &str) -> Result<Option<Order>, sqlx::Error> {
+async fn order(tx: &mut AnyConnection, id: &str) -> sqlx::Result<Option<Order>> {
     sqlx::query_as("SELECT * FROM orders WHERE id = $1").bind(id).fetch_optional(tx).await
 }
 
@@ -312,7 +312,7 @@ async fn order(tx: &mut AnyConnection, id: &str) -> Result<Option<Order>, sqlx::
 pub(super) async fn buyer(
     tx: &mut AnyConnection,
     account: AccountId,
-) -> Result<Option<Buyer>, sqlx::Error> {
+) -> sqlx::Result<Option<Buyer>> {
     if !ledger::lock(tx, account).await? {
         return Ok(None);
     }
@@ -333,7 +333,7 @@ pub(super) async fn buyer(
     }))
 }
 
-pub(super) async fn insert(tx: &mut AnyConnection, order: &Order) -> Result<(), sqlx::Error> {
+pub(super) async fn insert(tx: &mut AnyConnection, order: &Order) -> sqlx::Result<()> {
     sqlx::query(
         "INSERT INTO orders \
          (id, account_id, rail, addon, months, days, amount, currency, founder, created_us, country, \
@@ -357,7 +357,7 @@ pub(super) async fn insert(tx: &mut AnyConnection, order: &Order) -> Result<(), 
     Ok(())
 }
 
-async fn knows(tx: &mut AnyConnection, event: EventKey<'_>) -> Result<bool, sqlx::Error> {
+async fn knows(tx: &mut AnyConnection, event: EventKey<'_>) -> sqlx::Result<bool> {
     let found: Option<String> =
         sqlx::query_scalar("SELECT event_id FROM webhooks WHERE rail = $1 AND event_id = $2")
             .bind(event.method.as_str())
@@ -373,7 +373,7 @@ async fn record(
     order: Option<&str>,
     outcome: &str,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query(
         "INSERT INTO webhooks (rail, event_id, kind, order_id, outcome, received_us) \
          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (rail, event_id) DO NOTHING",
@@ -390,7 +390,7 @@ async fn record(
 }
 
 impl FromRow<'_, AnyRow> for Order {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         let text = |name| row.try_get::<String, _>(name);
         let count = |name| {
             let count: i64 = row.try_get(name)?;

@@ -69,7 +69,7 @@ impl Flusher {
         tallies: &Tallies,
         journal: Option<&Journal>,
         today: Day,
-    ) -> Result<usize, sqlx::Error> {
+    ) -> sqlx::Result<usize> {
         let begun = self.begin(database, tallies, journal, today).await?;
         let Some(pending) = begun else { return Ok(0) };
         within(STATEMENT_MAX, pending.tx.commit()).await?;
@@ -84,7 +84,7 @@ impl Flusher {
         tallies: &Tallies,
         journal: Option<&Journal>,
         today: Day,
-    ) -> Result<Option<PendingFlush>, sqlx::Error> {
+    ) -> sqlx::Result<Option<PendingFlush>> {
         let unstored = tallies.unstored();
         if unstored.is_empty() && self.is_settled() {
             return Ok(None);

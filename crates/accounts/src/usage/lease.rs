@@ -120,7 +120,7 @@ pub(super) async fn take(
     database: &Database,
     slot: Slot,
     limit: u64,
-) -> Result<Option<QuotaPart>, sqlx::Error> {
+) -> sqlx::Result<Option<QuotaPart>> {
     if let Some(part) = take_more(database, slot, limit).await? {
         return Ok(Some(part));
     }
@@ -140,11 +140,7 @@ pub(super) async fn take(
 }
 
 /// As [`take`], if any node has leased of this quota before.
-async fn take_more(
-    database: &Database,
-    slot: Slot,
-    limit: u64,
-) -> Result<Option<QuotaPart>, sqlx::Error> {
+async fn take_more(database: &Database, slot: Slot, limit: u64) -> sqlx::Result<Option<QuotaPart>> {
     const PART: &str = "CASE WHEN ($4 - leased) / $5 > $6 THEN $6 \
                         WHEN ($4 - leased) / $5 < 1 THEN 1 ELSE ($4 - leased) / $5 END";
     let statement = format!(
@@ -181,7 +177,7 @@ pub(super) async fn put_back(
 async fn subtract(
     database: &Database,
     unused: &[(Slot, QuotaPart)],
-) -> Result<Transaction<'static, Any>, sqlx::Error> {
+) -> sqlx::Result<Transaction<'static, Any>> {
     let mut tx = within(STATEMENT_MAX, database.begin()).await?;
     for (slot, part) in unused {
         let subtract = sqlx::query(

@@ -11,7 +11,7 @@ const ROWS_A_STATEMENT: usize = 64;
 
 /// The number of a writer's last flush; 0 before its first. Locks it until the transaction ends, so
 /// that any earlier transaction of the same writer has ended.
-pub(super) async fn last_flush(tx: &mut AnyConnection, writer: i64) -> Result<i64, sqlx::Error> {
+pub(super) async fn last_flush(tx: &mut AnyConnection, writer: i64) -> sqlx::Result<i64> {
     sqlx::query_scalar(
         "INSERT INTO usage_flushes (writer, flush, day) VALUES ($1, 0, 0) \
          ON CONFLICT (writer) DO UPDATE SET flush = usage_flushes.flush RETURNING flush",
@@ -26,7 +26,7 @@ pub(super) async fn set_last_flush(
     writer: i64,
     flush: i64,
     day: Day,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query("UPDATE usage_flushes SET flush = $2, day = $3 WHERE writer = $1")
         .bind(writer)
         .bind(flush)
@@ -41,7 +41,7 @@ pub(super) async fn set_last_flush(
 pub(super) async fn add(
     tx: &mut AnyConnection,
     rows: &[(Slot, Counts)],
-) -> Result<Vec<(Slot, u64)>, sqlx::Error> {
+) -> sqlx::Result<Vec<(Slot, u64)>> {
     let mut all_calls = Vec::with_capacity(rows.len());
     for rows in rows.chunks(ROWS_A_STATEMENT) {
         let statement = adding(rows.len());
@@ -85,14 +85,14 @@ fn adding(rows: usize) -> String {
     )
 }
 
-fn all_calls_of(row: &AnyRow) -> Result<Option<(Slot, u64)>, sqlx::Error> {
+fn all_calls_of(row: &AnyRow) -> sqlx::Result<Option<(Slot, u64)>> {
     let Some(product) = Product::named(row.try_get(1)?) else { return Ok(None) };
     let (account, day) = (AccountId::numbered(row.try_get(0)?), Day(row.try_get(2)?));
     Ok(Some((Slot { account, product, day }, count(row, 3)?)))
 }
 
 /// Stored calls of both kinds.
-pub(super) async fn all_calls(database: &Database, slot: Slot) -> Result<u64, sqlx::Error> {
+pub(super) async fn all_calls(database: &Database, slot: Slot) -> sqlx::Result<u64> {
     let calls: Option<i64> = sqlx::query_scalar(
         "SELECT calls + mcp_calls FROM usage \
          WHERE account_id = $1 AND product = $2 AND day = $3",
@@ -111,7 +111,7 @@ pub(super) async fn days_of(
     account: AccountId,
     from: Day,
     to: Day,
-) -> Result<Vec<UsageDay>, sqlx::Error> {
+) -> sqlx::Result<Vec<UsageDay>> {
     let rows = sqlx::query(
         "SELECT product, day, calls, mcp_calls, socket_ms, messages FROM usage \
          WHERE account_id = $1 AND day BETWEEN $2 AND $3",
@@ -125,7 +125,7 @@ pub(super) async fn days_of(
 }
 
 /// Deletes usage before a day, writers that have not written since, and leases of quotas.
-pub(super) async fn sweep(tx: &mut AnyConnection, before: Day) -> Result<u64, sqlx::Error> {
+pub(super) async fn sweep(tx: &mut AnyConnection, before: Day) -> sqlx::Result<u64> {
     let leases = sqlx::query("DELETE FROM quota_leases WHERE day < $1").bind(before.0);
     within(DELETION_MAX, leases.execute(&mut *tx)).await?;
     let swept = sqlx::query("DELETE FROM usage WHERE day < $1").bind(before.0);
@@ -136,12 +136,12 @@ pub(super) async fn sweep(tx: &mut AnyConnection, before: Day) -> Result<u64, sq
 }
 
 /// The days of all products that this version knows.
-fn usage_days(rows: &[AnyRow]) -> Result<Vec<UsageDay>, sqlx::Error> {
+fn usage_days(rows: &[AnyRow]) -> sqlx::Result<Vec<UsageDay>> {
     rows.iter().filter_map(|row| usage_day(row).transpose()).collect()
 }
 
 /// `None` for a product unknown to this version.
-fn usage_day(row: &AnyRow) -> Result<Option<UsageDay>, sqlx::Error> {
+fn usage_day(row: &AnyRow) -> sqlx::Result<Option<UsageDay>> {
     let Some(product) = Product::named(row.try_get(0)?) else { return Ok(None) };
     let counts = Counts {
         calls: count(row, 2)?,
@@ -152,7 +152,7 @@ fn usage_day(row: &AnyRow) -> Result<Option<UsageDay>, sqlx::Error> {
     Ok(Some(UsageDay { day: Day(row.try_get(1)?), product, counts }))
 }
 
-fn count(row: &AnyRow, column: usize) -> Result<u64, sqlx::Error> {
+fn count(row: &AnyRow, column: usize) -> sqlx::Result<u64> {
     Ok(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or(0))
 }
 

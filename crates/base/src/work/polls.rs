@@ -235,7 +235,7 @@ mod tests {
     }
 
     /// Takes a turn of `turns` as long as `f` runs.
-    fn while_running(turns: &PollTurns, who: Payer, f: impl FnOnce()) {
+    fn while_running(turns: &PollTurns, who: Payer, f: impl FnOnce() + Unpin) {
         let mut f = Some(f);
         let mut running = turns.take(
             payer(who),

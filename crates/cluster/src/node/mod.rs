@@ -226,11 +226,8 @@ async fn watch_stream(stream: Stream, shown: watch::Sender<String>) {
         let state = stream.state().await;
         // What nobody answers for has no copy that could be used.
         let (copies, bytes) = state.as_ref().map_or((0, 0), |state| (state.copies, state.bytes));
-        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
-        {
-            gauge!("matchwire_cluster_stream_copies").set(copies as f64);
-            gauge!("matchwire_cluster_stream_bytes").set(bytes as f64);
-        }
+        gauge!("matchwire_cluster_stream_copies").set(copies as f64);
+        gauge!("matchwire_cluster_stream_bytes").set(bytes as f64);
         shown.send_replace(state.map_or_else(|error| error.to_string(), |it| it.to_string()));
     }
 }

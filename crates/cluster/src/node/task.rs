@@ -300,7 +300,6 @@ impl Node {
     /// Says when the clock of this node differs from those of the others, and when it no longer does.
     fn compare_clocks(&mut self) {
         let offset = self.clock_offset();
-        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
         gauge!("matchwire_cluster_clock_offset_seconds").set(offset as f64 / 1e6);
         let is_wrong = offset.abs() >= CLOCK_WRONG_US;
         if is_wrong != self.is_clock_wrong {
@@ -469,11 +468,8 @@ impl BeatMaker {
         let drained = self.parts.health.has(Unready::Drained);
         let lag_ms = if leads { 0 } else { u64::try_from((now() - end.at) / 1000).unwrap_or(0) };
         gauge!("matchwire_cluster_leads").set(f64::from(u8::from(leads)));
-        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
-        {
-            gauge!("matchwire_cluster_term").set(term as f64);
-            gauge!("matchwire_cluster_lag_seconds").set(lag_ms as f64 / 1e3);
-        }
+        gauge!("matchwire_cluster_term").set(term as f64);
+        gauge!("matchwire_cluster_lag_seconds").set(lag_ms as f64 / 1e3);
         Beat {
             node: self.node.clone(),
             role: self.role,

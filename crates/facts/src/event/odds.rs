@@ -46,8 +46,8 @@ pub enum MarketChange {
         #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
         #[borsh(
-            serialize_with = "codec::optional_decimal::write",
-            deserialize_with = "codec::optional_decimal::read"
+            serialize_with = "codec::decimal::write",
+            deserialize_with = "codec::decimal::read"
         )]
         volume: Option<Decimal>,
     },
@@ -67,10 +67,7 @@ pub struct MarketDefinition {
     /// The line of a market that has one: `"2.5"` goals.
     #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub line: Option<Decimal>,
     /// The part of the match that it is about; absent means the whole.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,10 +92,7 @@ pub struct MarketTerms {
     /// The part of the odds that a place pays: 4 is a quarter.
     #[serde(with = "number::optional", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub each_way_divisor: Option<Decimal>,
     /// How long a bet waits before it is accepted, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,10 +103,7 @@ pub struct MarketTerms {
     /// The commission on winnings, in percent.
     #[serde(with = "number::optional", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub market_base_rate: Option<Decimal>,
     /// Why it is suspended, in the source's own words.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,10 +146,7 @@ pub struct SelectionTerms {
     /// By how much the prices of the others are reduced if it is removed, in percent.
     #[serde(with = "number::optional", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub adjustment_factor: Option<Decimal>,
     /// When it was removed, in microseconds since the Unix epoch, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -166,18 +154,12 @@ pub struct SelectionTerms {
     /// The starting price of the exchange, once it is settled: decimal odds.
     #[serde(with = "number::optional", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub bsp: Option<Decimal>,
     /// The part of the stake that wins in a dead heat: `"0.5"` of two.
     #[serde(with = "number::optional", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub dead_heat_factor: Option<Decimal>,
 }
 
@@ -241,42 +223,27 @@ pub struct SelectionChange {
     /// A bookmaker's one price. Exchanges have ladders instead, and the best of them is the price.
     #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub price: Option<Decimal>,
     /// Last traded price.
     #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub last: Option<Decimal>,
     /// Matched on this selection so far.
     #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub volume: Option<Decimal>,
     /// The projected starting price of all bets, those at a price too; 0 if there is none any more.
     #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub near_price: Option<Decimal>,
     /// The projected starting price of the bets at starting price alone; 0 if there is none any more.
     #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub far_price: Option<Decimal>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub back: Vec<Level>,

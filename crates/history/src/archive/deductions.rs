@@ -23,7 +23,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn deductions(&self) -> Result<Vec<StoredDeduction>, sqlx::Error> {
+    pub async fn deductions(&self) -> sqlx::Result<Vec<StoredDeduction>> {
         let stored = sqlx::query("SELECT * FROM deductions ORDER BY id DESC");
         let stored = stored.try_map(|row: AnyRow| {
             let points: i64 = row.try_get("points")?;
@@ -52,7 +52,7 @@ impl Archive {
         competition: &str,
         deduction: &Deduction,
         now: Micros,
-    ) -> Result<bool, sqlx::Error> {
+    ) -> sqlx::Result<bool> {
         let count = sqlx::query_scalar::<_, i64>("SELECT COUNT(*) FROM deductions");
         if count.fetch_one(self.inner.store.pool()).await? >= DEDUCTIONS_MAX {
             return Ok(false);
@@ -72,7 +72,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn remove_deduction(&self, id: i64) -> Result<(), sqlx::Error> {
+    pub async fn remove_deduction(&self, id: i64) -> sqlx::Result<()> {
         let remove = sqlx::query("DELETE FROM deductions WHERE id = $1").bind(id);
         remove.execute(self.inner.store.pool()).await.map(drop)
     }

@@ -2,10 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use sqlx::any::AnyRow;
 use tokio::sync::watch;
 
-use super::store::{compressed, json, unpacked};
+use super::store::{compressed, document};
 use crate::signal_board::SignalBoard;
 use database::{Database, STATEMENT_MAX, WriteBudget, is_deposed, within};
 use record::signal::SignalRecord;
@@ -22,16 +21,14 @@ const RESTORED_MAX: i64 = 20_000;
 /// # Errors
 ///
 /// If the database fails.
-pub async fn restore(database: &Database, board: &SignalBoard) -> Result<(), sqlx::Error> {
-    let stored = "SELECT about, packed FROM archive_signals ORDER BY began_us DESC, id LIMIT $1";
-    let stored = sqlx::query(stored).bind(RESTORED_MAX).try_map(|row| signal(&row));
+pub async fn restore(database: &Database, board: &SignalBoard) -> sqlx::Result<()> {
+    let stored = "SELECT packed FROM archive_signals ORDER BY began_us DESC, id LIMIT $1";
+    let stored = sqlx::query(stored)
+        .bind(RESTORED_MAX)
+        .try_map(|row| document::<SignalRecord>(&row, "packed"));
     let stored = stored.fetch_all(database.pool()).await?;
     board.restore(&stored.into_iter().map(Arc::new).collect::<Vec<_>>());
     Ok(())
-}
-
-fn signal(row: &AnyRow) -> Result<SignalRecord, sqlx::Error> {
-    unpacked(row, "packed")?.map_or_else(|| json(row, "about"), Ok)
 }
 
 /// Writes changed signals periodically until the hub has stopped, and then once more.
@@ -66,7 +63,7 @@ async fn write(
     database: &Database,
     pace: &mut WriteBudget,
     records: &[Arc<SignalRecord>],
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let mut steps = database.batch_writer(pace);
     for record in records {
         let put = sqlx::query(
@@ -74,7 +71,7 @@ async fn write(
                  (id, sport, kind, match_id, strength, began_us, ended_us, about, packed)
              VALUES ($1, $2, $3, $4, $5, $6, $7, '', $8)
              ON CONFLICT (id) DO UPDATE SET strength = excluded.strength,
-                 ended_us = excluded.ended_us, about = '', packed = excluded.packed
+                 ended_us = excluded.ended_us, packed = excluded.packed
              WHERE archive_signals.ended_us IS NULL OR excluded.ended_us IS NOT NULL",
         )
         .bind(record.digest().0.cast_signed())
@@ -138,8 +135,8 @@ mod tests {
                 vec![arbitrage(20, Some(23))],
             ];
             let stored = async || -> Vec<SignalRecord> {
-                let all = sqlx::query("SELECT about, packed FROM archive_signals ORDER BY id");
-                let all = all.try_map(|row| signal(&row));
+                let all = sqlx::query("SELECT packed FROM archive_signals ORDER BY id");
+                let all = all.try_map(|row| document::<SignalRecord>(&row, "packed"));
                 all.fetch_all(database.pool()).await.unwrap()
             };
             let write = async |exports: &[Vec<Arc<SignalRecord>>]| {

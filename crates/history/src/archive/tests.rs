@@ -3,8 +3,9 @@
 mod lag;
 mod prices;
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
+use base::Micros;
 use rust_decimal::{Decimal, dec};
 use tokio::time::sleep;
 
@@ -14,7 +15,7 @@ use crate::{
     query::{History, View},
     reader::Reader,
 };
-use database::{Fence, is_deposed, testing::on_each};
+use database::{Fence, WriteBudget, is_deposed, testing::on_each};
 use record::{
     ChangedRecords, FootballRecord, PlayRecord, PriceRecord, Status,
     testing::{AWAY, HOME, MATCH, NOW, SEASON, football, incident, line_up, played, price, record},
@@ -425,37 +426,6 @@ async fn matches_are_written_in_the_order_in_which_they_are_stored() {
         archive.inner.store.sort_as_stored(&mut records).await.unwrap();
         let expected = if database.is_sqlite() { [30, 10, 20, 5, 40] } else { [5, 10, 20, 30, 40] };
         assert_eq!(records.map(|record| record.summary.id), expected);
-    })
-    .await;
-}
-
-/// As versions before 0.1.0 wrote it.
-#[tokio::test]
-async fn rows_of_earlier_versions_are_read_and_packed_when_they_are_written() {
-    on_each(async |database| {
-        let archive = Archive::open(&database).await.unwrap();
-        let mut whole = record(MATCH, played());
-        whole.prices = vec![price("acme", "home", Some(dec!(2)))];
-        let (whole, whole_json) = (Arc::new(whole.clone()), serde_json::to_string(&whole).unwrap());
-        let summary = serde_json::to_string(&*whole.summary).unwrap();
-        let texts = async || -> i64 {
-            let texts =
-                "SELECT CAST(sum(length(brief) + length(record)) AS BIGINT) FROM archive_matches";
-            sqlx::query_scalar(texts).fetch_one(database.pool()).await.unwrap()
-        };
-        for detail in ["NULL", "packed_detail"] {
-            archive.put(&[Arc::clone(&whole)], NOW).await.unwrap();
-            assert_eq!(texts().await, 0);
-            let unpack = format!(
-                "UPDATE archive_matches SET brief = $1, record = $2, packed_summary = NULL,
-                     packed_outline = NULL, packed_detail = {detail}"
-            );
-            let unpack = sqlx::query(sqlx::AssertSqlSafe(unpack)).bind(&summary).bind(&whole_json);
-            unpack.execute(database.pool()).await.unwrap();
-            let opened = Archive::open(&database).await.unwrap();
-            assert_eq!(opened.summary(MATCH).as_ref(), Some(&whole.summary));
-            assert_eq!(opened.record(MATCH).await.unwrap().as_ref(), Some(&whole));
-        }
     })
     .await;
 }

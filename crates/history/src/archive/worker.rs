@@ -122,7 +122,7 @@ impl ArchiveWorker {
         }
     }
 
-    async fn try_write(&self, pending: &PendingWrites) -> Result<(), sqlx::Error> {
+    async fn try_write(&self, pending: &PendingWrites) -> sqlx::Result<()> {
         let records: Vec<_> = pending.records.values().cloned().collect();
         if !records.is_empty() {
             let earlier = self.archive.keep(&records, &pending.trail, now()).await?;
@@ -140,7 +140,7 @@ impl ArchiveWorker {
     /// Gives up matches that have no result, will get none, and are not in the hub: those that
     /// should have begun long ago, and those that were in play when a hub was killed and have not
     /// been reported since.
-    pub(super) async fn resolve(&self, now: Micros) -> Result<(), sqlx::Error> {
+    pub(super) async fn resolve(&self, now: Micros) -> sqlx::Result<()> {
         let before = |ms: u64| {
             now.saturating_sub(i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1_000))
         };
@@ -168,7 +168,7 @@ impl ArchiveWorker {
     }
 
     /// Deletes data beyond its retention.
-    pub(super) async fn sweep(&self, now: Micros) -> Result<(), sqlx::Error> {
+    pub(super) async fn sweep(&self, now: Micros) -> sqlx::Result<()> {
         let before = |days: u32| {
             (days > 0).then(|| now.saturating_sub(Micros::from(days).saturating_mul(DAY_US)))
         };
@@ -192,7 +192,7 @@ impl ArchiveWorker {
     }
 }
 
-fn log_failure(what: &'static str, outcome: Result<(), sqlx::Error>) {
+fn log_failure(what: &'static str, outcome: sqlx::Result<()>) {
     // The node that leads does it.
     if let Err(error) =
         outcome.or_else(|error| if is_deposed(&error) { Ok(()) } else { Err(error) })
@@ -213,7 +213,6 @@ fn ticks(every: Duration) -> Interval {
     ticks
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a gauge is a float; a century is below 2^53")]
 fn seconds(span: Micros) -> f64 {
     span as f64 / 1e6
 }

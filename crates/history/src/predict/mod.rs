@@ -175,10 +175,6 @@ impl Predictor {
 fn result(summary: &MatchSummary, now: Micros) -> Option<MatchResult> {
     let extra = summary.extra_time.unwrap_or_default().map(u32::from);
     let [home, away] = summary.score?;
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "an age, of which a second more or less is nothing"
-    )]
     let age = now.saturating_sub(summary.start?) as f64;
     Some(MatchResult {
         sides: summary.sides?,

@@ -73,7 +73,7 @@ impl History {
         country: &str,
         season: Option<Key>,
         matches: &[Arc<MatchSummary>],
-    ) -> Result<FootballTables, sqlx::Error> {
+    ) -> sqlx::Result<FootballTables> {
         let first = matches.iter().find_map(|summary| summary.start);
         let first = first.and_then(|start| jiff::Timestamp::from_microsecond(start).ok());
         let season = season.and_then(|id| self.name(EntityKind::Season, id)).unwrap_or_default();
@@ -127,7 +127,7 @@ impl History {
     /// # Errors
     ///
     /// If the archive fails.
-    pub async fn record(&self, id: Key) -> Result<Option<Arc<MatchRecord>>, sqlx::Error> {
+    pub async fn record(&self, id: Key) -> sqlx::Result<Option<Arc<MatchRecord>>> {
         match self.reader.get(id) {
             Some(record) => Ok(Some(record)),
             None => Ok(self.archived(&[id]).await?.pop()),
@@ -135,7 +135,7 @@ impl History {
     }
 
     /// The archived records of these matches, with no price on offer that the hub has removed.
-    async fn archived(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+    async fn archived(&self, ids: &[Key]) -> sqlx::Result<Vec<Arc<MatchRecord>>> {
         let mut records = self.archive.records(ids).await?;
         for record in records.iter_mut().filter(|it| self.reader.has_removed(it.summary.id)) {
             Arc::make_mut(record).close_prices();
@@ -188,7 +188,7 @@ impl History {
         &self,
         filter: &OddsFilter,
         window: Window,
-    ) -> Result<(usize, Vec<OddsRow>), sqlx::Error> {
+    ) -> sqlx::Result<(usize, Vec<OddsRow>)> {
         let odds = self.archive.odds(filter, window, |id| self.reader.get(id)).await;
         odds.map(|(count, rows)| (count, self.on_offer(rows)))
     }
@@ -204,7 +204,7 @@ impl History {
     /// # Errors
     ///
     /// If the archive fails.
-    pub async fn odds_row(&self, id: Key) -> Result<Option<OddsRow>, sqlx::Error> {
+    pub async fn odds_row(&self, id: Key) -> sqlx::Result<Option<OddsRow>> {
         let Some(row) = self.archive.odds_row(id).await? else { return Ok(None) };
         let any = OddsFilter { period: Period::Any, ..OddsFilter::default() };
         let current = self.reader.get(row.match_id);
@@ -216,7 +216,7 @@ impl History {
     /// # Errors
     ///
     /// If the archive fails.
-    pub async fn ticks(&self, match_id: Key, rows: &[Key]) -> Result<Vec<Tick>, sqlx::Error> {
+    pub async fn ticks(&self, match_id: Key, rows: &[Key]) -> sqlx::Result<Vec<Tick>> {
         self.archive.ticks(match_id, rows).await
     }
 
@@ -235,7 +235,7 @@ impl History {
         &self,
         filter: &AppearanceFilter,
         window: Window,
-    ) -> Result<(usize, Vec<Appearance>), sqlx::Error> {
+    ) -> sqlx::Result<(usize, Vec<Appearance>)> {
         self.archive.appearances(filter, window).await
     }
 
@@ -249,7 +249,7 @@ impl History {
         season: Key,
         leader: Leader,
         limit: usize,
-    ) -> Result<Vec<LeaderRow>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<LeaderRow>> {
         self.archive.leaders(season, leader, limit).await
     }
 
@@ -258,7 +258,7 @@ impl History {
     /// # Errors
     ///
     /// If the archive fails.
-    pub async fn leader_matches(&self, season: Key, leader: Leader) -> Result<u64, sqlx::Error> {
+    pub async fn leader_matches(&self, season: Key, leader: Leader) -> sqlx::Result<u64> {
         self.archive.leader_matches(season, leader).await
     }
 }

@@ -118,7 +118,7 @@ impl<'a> View<'a> {
         &self,
         query: &MatchQuery,
         found: &[Arc<MatchSummary>],
-    ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<Arc<MatchRecord>>> {
         let ids: Vec<_> = found.iter().map(|summary| summary.id).collect();
         let archived = self.history.archived(&self.missing(&ids)).await?;
         Ok(self.in_order(query, &ids, archived))
@@ -134,7 +134,7 @@ impl<'a> View<'a> {
         &self,
         query: &MatchQuery,
         ids: &[Key],
-    ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<Arc<MatchRecord>>> {
         let archived = self.history.archive.records_without_detail(&self.missing(ids)).await?;
         Ok(self.in_order(query, ids, archived))
     }
@@ -161,7 +161,7 @@ impl<'a> View<'a> {
     /// # Errors
     ///
     /// If the archive fails.
-    pub async fn record(&self, id: Key) -> Result<Option<Arc<MatchRecord>>, sqlx::Error> {
+    pub async fn record(&self, id: Key) -> sqlx::Result<Option<Arc<MatchRecord>>> {
         let record = match self.current.get(&id) {
             Some(record) => Some(Arc::clone(record)),
             None => self.history.archived(&[id]).await?.pop(),

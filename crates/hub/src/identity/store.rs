@@ -52,7 +52,7 @@ impl IdentityStore {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn load(&self) -> Result<StoredDecisions, sqlx::Error> {
+    pub async fn load(&self) -> sqlx::Result<StoredDecisions> {
         let bindings = sqlx::query("SELECT * FROM match_bindings ORDER BY own");
         let bindings =
             bindings.try_map(|row| binding(&row)).fetch_all(self.database.pool()).await?;
@@ -73,7 +73,7 @@ impl IdentityStore {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn write(&self, decisions: &[Decision], now: Micros) -> Result<(), sqlx::Error> {
+    pub async fn write(&self, decisions: &[Decision], now: Micros) -> sqlx::Result<()> {
         let mut tx = self.database.begin().await?;
         for decision in decisions {
             write(&mut tx, decision, now).await?;
@@ -89,7 +89,7 @@ impl IdentityStore {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn order(&self, order: &MatchOrder, now: Micros) -> Result<i64, sqlx::Error> {
+    pub async fn order(&self, order: &MatchOrder, now: Micros) -> sqlx::Result<i64> {
         let (kind, provider, key, into, swapped, with) = match order {
             MatchOrder::Join { provider, key, into, swapped, with } => {
                 ("join", provider, key, Some(number(*into)), *swapped, with.as_ref())
@@ -117,7 +117,7 @@ impl IdentityStore {
         &self,
         CompetitionsOrder { one, other, relation }: &CompetitionsOrder,
         now: Micros,
-    ) -> Result<i64, sqlx::Error> {
+    ) -> sqlx::Result<i64> {
         sqlx::query_scalar(
             "INSERT INTO match_orders (kind, provider, key, competition_id, swapped, \
              with_provider, with_key, with_competition_id, ordered_us) \
@@ -140,7 +140,7 @@ impl IdentityStore {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn competitions(&self) -> Result<Vec<CompetitionsOrder>, sqlx::Error> {
+    pub async fn competitions(&self) -> sqlx::Result<Vec<CompetitionsOrder>> {
         let rows =
             sqlx::query("SELECT * FROM match_competitions ORDER BY decided_us DESC, one, other");
         let read = |row: AnyRow| {
@@ -163,7 +163,7 @@ impl IdentityStore {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn orders_after(&self, number: i64) -> Result<Vec<NumberedOrder>, sqlx::Error> {
+    pub async fn orders_after(&self, number: i64) -> sqlx::Result<Vec<NumberedOrder>> {
         let orders = sqlx::query(
             "SELECT * FROM match_orders WHERE done_us IS NULL AND id > $1 ORDER BY id LIMIT 1000",
         );
@@ -175,7 +175,7 @@ impl IdentityStore {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn unfollowed(&self) -> Result<Vec<PendingOrder>, sqlx::Error> {
+    pub async fn unfollowed(&self) -> sqlx::Result<Vec<PendingOrder>> {
         let orders = sqlx::query(
             "SELECT * FROM match_orders WHERE done_us IS NULL OR refused IS NOT NULL \
              ORDER BY id DESC LIMIT 100",
@@ -193,7 +193,7 @@ impl IdentityStore {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn bindings(&self) -> Result<Vec<BindingRow>, sqlx::Error> {
+    pub async fn bindings(&self) -> sqlx::Result<Vec<BindingRow>> {
         sqlx::query_as("SELECT * FROM match_bindings ORDER BY match_id, own")
             .fetch_all(self.database.pool())
             .await
@@ -204,7 +204,7 @@ impl IdentityStore {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn last_bindings(&self, limit: u32) -> Result<Vec<BindingRow>, sqlx::Error> {
+    pub async fn last_bindings(&self, limit: u32) -> sqlx::Result<Vec<BindingRow>> {
         let query = "SELECT * FROM match_bindings ORDER BY bound_us DESC, own LIMIT $1";
         let rows = sqlx::query_as(query).bind(i64::from(limit));
         rows.fetch_all(self.database.pool()).await
@@ -215,7 +215,7 @@ impl IdentityStore {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn doubts(&self) -> Result<Vec<Doubt>, sqlx::Error> {
+    pub async fn doubts(&self) -> sqlx::Result<Vec<Doubt>> {
         self.likeliest_doubts(u32::MAX).await
     }
 
@@ -224,7 +224,7 @@ impl IdentityStore {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn likeliest_doubts(&self, limit: u32) -> Result<Vec<Doubt>, sqlx::Error> {
+    pub async fn likeliest_doubts(&self, limit: u32) -> sqlx::Result<Vec<Doubt>> {
         sqlx::query_as(
             "SELECT d.* FROM match_doubts d \
              LEFT JOIN match_bindings a ON a.own = d.one \
@@ -248,7 +248,7 @@ impl IdentityStore {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn mapping(&self, local_id: Id) -> Result<Option<MatchMapping>, sqlx::Error> {
+    pub async fn mapping(&self, local_id: Id) -> sqlx::Result<Option<MatchMapping>> {
         let row: Option<(i64, i64)> =
             sqlx::query_as("SELECT match_id, swapped FROM match_bindings WHERE own = $1")
                 .bind(number(local_id))
@@ -262,7 +262,7 @@ impl IdentityStore {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn key_of(&self, local_id: Id) -> Result<Option<(String, String)>, sqlx::Error> {
+    pub async fn key_of(&self, local_id: Id) -> sqlx::Result<Option<(String, String)>> {
         sqlx::query_as(
             "SELECT provider, key FROM match_bindings WHERE own = $1 \
              UNION ALL SELECT with_provider, with_key FROM match_bindings WHERE with_own = $1 \
@@ -284,7 +284,7 @@ async fn write(
     connection: &mut AnyConnection,
     decision: &Decision,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let query = match decision {
         Decision::Bind(bound) => return bind(connection, bound, now).await,
         Decision::Doubt(doubt) => return doubted(connection, doubt, now).await,
@@ -322,7 +322,7 @@ async fn bind(
     connection: &mut AnyConnection,
     NewBinding { description, mapping, with, by, aliases }: &NewBinding,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let with = with.as_ref();
     sqlx::query(
         "INSERT INTO match_bindings (own, provider, key, match_id, swapped, bound_by, \
@@ -355,7 +355,7 @@ async fn doubted(
     connection: &mut AnyConnection,
     Doubt { one, other, swapped, score, why }: &Doubt,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     // The smaller id first, so that the pair is there once.
     let [one, other] = if pair(one.id, other.id).0 == one.id { [one, other] } else { [other, one] };
     // Not updated in place: a recurring doubt counts as new, and goes last.
@@ -393,7 +393,7 @@ async fn decided(
     connection: &mut AnyConnection,
     order: &CompetitionsOrder,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     // The smaller id first, as the pair is looked up.
     let (low, high) = order.pair();
     sqlx::query("DELETE FROM match_competitions WHERE one = $1 AND other = $2")
@@ -422,7 +422,7 @@ async fn decided(
     .map(|_| ())
 }
 
-async fn drop_oldest_doubts(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
+async fn drop_oldest_doubts(connection: &mut AnyConnection) -> sqlx::Result<()> {
     sqlx::query(
         "DELETE FROM match_doubts WHERE id <= \
          (SELECT id FROM match_doubts ORDER BY id DESC LIMIT 1 OFFSET $1)",
@@ -439,7 +439,7 @@ fn pairs_text(aliases: &[Alias]) -> String {
     serde_json::to_string(&pairs).expect("numbers are JSON")
 }
 
-fn pairs_of(text: &str) -> Result<Vec<Alias>, sqlx::Error> {
+fn pairs_of(text: &str) -> sqlx::Result<Vec<Alias>> {
     let pairs: Vec<[u64; 2]> =
         serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
     Ok(pairs.into_iter().map(|[local, shown]| (Id(local), Id(shown))).collect())
@@ -454,7 +454,7 @@ fn id_of(number: i64) -> Id {
     Id(number.cast_unsigned())
 }
 
-fn binding(row: &AnyRow) -> Result<Binding, sqlx::Error> {
+fn binding(row: &AnyRow) -> sqlx::Result<Binding> {
     let with_own: Option<i64> = row.try_get("with_own")?;
     let with_provider: Option<String> = row.try_get("with_provider")?;
     let with = with_own.map(id_of).zip(with_provider.map(Arc::from));
@@ -469,15 +469,15 @@ fn binding(row: &AnyRow) -> Result<Binding, sqlx::Error> {
 }
 
 /// Whether it has the sides in the other order.
-fn flag(row: &AnyRow) -> Result<bool, sqlx::Error> {
+fn flag(row: &AnyRow) -> sqlx::Result<bool> {
     Ok(row.try_get::<i64, _>("swapped")? != 0)
 }
 
-fn mapping(row: &AnyRow) -> Result<MatchMapping, sqlx::Error> {
+fn mapping(row: &AnyRow) -> sqlx::Result<MatchMapping> {
     Ok(MatchMapping { id: id_of(row.try_get("match_id")?), swapped: flag(row)? })
 }
 
-fn numbered(row: &AnyRow) -> Result<NumberedOrder, sqlx::Error> {
+fn numbered(row: &AnyRow) -> sqlx::Result<NumberedOrder> {
     let number = row.try_get("id")?;
     let (provider, key) = (row.try_get("provider")?, row.try_get("key")?);
     if let Some(id) = row.try_get::<Option<i64>, _>("competition_id")? {
@@ -504,7 +504,7 @@ fn numbered(row: &AnyRow) -> Result<NumberedOrder, sqlx::Error> {
 }
 
 impl FromRow<'_, AnyRow> for BindingRow {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         let with_provider: Option<String> = row.try_get("with_provider")?;
         let with_key: Option<String> = row.try_get("with_key")?;
         Ok(Self {
@@ -517,7 +517,7 @@ impl FromRow<'_, AnyRow> for BindingRow {
 }
 
 impl FromRow<'_, AnyRow> for Doubt {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         Ok(Self {
             one: description(row, "one", "one_")?,
             other: description(row, "other", "other_")?,
@@ -528,7 +528,7 @@ impl FromRow<'_, AnyRow> for Doubt {
     }
 }
 
-fn description(row: &AnyRow, column: &str, prefix: &str) -> Result<MatchDescription, sqlx::Error> {
+fn description(row: &AnyRow, column: &str, prefix: &str) -> sqlx::Result<MatchDescription> {
     let text = |name: &str| row.try_get::<String, _>(format!("{prefix}{name}").as_str());
     Ok(MatchDescription {
         id: id_of(row.try_get(column)?),

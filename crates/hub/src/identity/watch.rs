@@ -48,7 +48,7 @@ async fn watch_until_failure(
     every: Duration,
     orders: &mpsc::Sender<NumberedOrder>,
     seen: &mut i64,
-) -> Result<Infallible, sqlx::Error> {
+) -> sqlx::Result<Infallible> {
     let mut watcher = store.database().watch(every).await?;
     loop {
         watcher.changed().await?;
@@ -61,7 +61,7 @@ async fn hand_over(
     store: &IdentityStore,
     orders: &mpsc::Sender<NumberedOrder>,
     seen: &mut i64,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     loop {
         let new = store.orders_after(*seen).await?;
         if new.is_empty() {

@@ -105,7 +105,6 @@ impl SourceDelay {
 }
 
 /// A delay for a histogram, and what a message is ahead for a gauge; never negative.
-#[expect(clippy::cast_precision_loss, reason = "metrics are floats")]
 fn seconds(span: Micros) -> f64 {
     span.max(0) as f64 / 1e6
 }

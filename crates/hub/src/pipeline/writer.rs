@@ -554,7 +554,6 @@ async fn until(due: Micros) {
     tokio::time::sleep(Duration::from_micros(wait)).await;
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a gauge is a float, and counts stay below 2^52")]
 fn count(number: usize) -> f64 {
     number as f64
 }

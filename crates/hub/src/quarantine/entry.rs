@@ -15,7 +15,6 @@ pub struct QuarantineEntry {
     pub at: Micros,
     pub source: String,
     /// The format of the message, by the names that recordings use.
-    #[serde(default)]
     pub format: String,
     #[serde(rename = "place")]
     pub location: String,

@@ -10,9 +10,9 @@ mod reader;
 
 use std::{
     collections::HashSet,
-    fs::{self, File, OpenOptions, Permissions},
+    fs::{self, File, OpenOptions},
     io::{self, BufRead, BufReader, Write},
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -146,18 +146,10 @@ impl Quarantine {
         Ok(())
     }
 
-    fn restrict_older(&self) {
-        let permissions = Permissions::from_mode(OWNER_ONLY);
-        self.report_failure(fs::set_permissions(older(&self.path), permissions));
-    }
-
     fn open(&mut self) -> io::Result<&mut File> {
         if self.file.is_none() {
             let file =
                 OpenOptions::new().create(true).append(true).mode(OWNER_ONLY).open(&self.path)?;
-            // A file created by an earlier version may be readable by others.
-            file.set_permissions(Permissions::from_mode(OWNER_ONLY))?;
-            self.restrict_older();
             self.bytes = file.metadata()?.len();
             self.file = Some(file);
         }
@@ -187,6 +179,8 @@ fn first_moment(path: &Path) -> Option<Micros> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use ingest::error::{DecodeError, Place};
 
     use super::*;
@@ -239,16 +233,11 @@ mod tests {
     fn quarantine_files_are_private_and_contain_no_key() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("q.ndjson");
-        // As an earlier version left them.
-        for path in [path.clone(), older(&path)] {
-            fs::write(&path, "").expect("it is written");
-            fs::set_permissions(&path, Permissions::from_mode(0o644)).expect("it is set");
-        }
         let mode = |path: &Path| fs::metadata(path).expect("the file").permissions().mode() & 0o777;
         let key = format!("mw_1f09c3d2{}", "0a".repeat(20));
         let mut quarantine = Quarantine::new(path.clone(), LIMITS);
         quarantine.keep(&"test".into(), "f", &refusal(1, key.as_bytes()), 7);
-        assert_eq!((mode(&path), mode(&older(&path))), (0o600, 0o600));
+        assert_eq!(mode(&path), 0o600);
         let text = fs::read_to_string(&path).expect("the file");
         assert!(text.contains("mw_1f09c3d2***") && !text.contains(&key), "{text}");
         for line in 0..100 {

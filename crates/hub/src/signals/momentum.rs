@@ -73,12 +73,10 @@ impl MomentumTracker {
         let leader = self.leader.filter(|side| won(*side) >= POINTS_TO_KEEP);
         let gains = |side: &Side| won(*side) >= POINTS_TO_GAIN;
         self.leader = leader.or_else(|| Side::BOTH.into_iter().find(gains));
-        #[expect(clippy::cast_precision_loss, reason = "a dozen points")]
         self.leader.map(|side| signal(side, won(side) as f64 / self.points.len() as f64))
     }
 
     fn decay(&mut self, at: Micros) {
-        #[expect(clippy::cast_precision_loss, reason = "a match is below 2^52 microseconds")]
         let since = (at - self.at).max(0) as f64;
         let decay = (-since / HALF_LIFE_US).exp2();
         self.weights = self.weights.map(|weight| weight * decay);

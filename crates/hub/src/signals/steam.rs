@@ -129,8 +129,9 @@ fn read_moves<R: Read>(reader: &mut R) -> io::Result<VecDeque<(Micros, Decimal)>
     if len > MOVES_MAX {
         return Err(codec::invalid("a price has too many earlier prices"));
     }
-    let moves =
-        (0..len).map(|_| Ok((Micros::deserialize_reader(reader)?, codec::decimal::read(reader)?)));
+    let moves = (0..len).map(|_| {
+        Ok((Micros::deserialize_reader(reader)?, codec::decimal::read::<_, Decimal>(reader)?))
+    });
     moves.collect()
 }
 

@@ -284,11 +284,6 @@ struct Progress {
     is_catching_up: bool,
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    reason = "a pause of a recording, to the microsecond for spans of up to a century"
-)]
 fn scaled(span: Micros, times: f64) -> Micros {
     (span as f64 / times) as Micros
 }

@@ -49,7 +49,7 @@ impl StateStore {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn write(&self, change: &StateChange) -> Result<(), sqlx::Error> {
+    pub async fn write(&self, change: &StateChange) -> sqlx::Result<()> {
         let mut tx = self.database.begin().await?;
         let insert =
             "INSERT INTO source_states (source, at_us, state, reason) VALUES ($1, $2, $3, $4)";
@@ -79,7 +79,7 @@ impl StateStore {
         &self,
         source: Option<&str>,
         most: usize,
-    ) -> Result<Vec<StateChange>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<StateChange>> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let query = match source {
             Some(source) => sqlx::query(

@@ -27,7 +27,6 @@ pub(super) fn retain(shared: &FileShared, now: Micros) -> io::Result<usize> {
         bytes > bytes_max || age_limit.is_some_and(|limit| last.at < limit)
     })?;
     let bytes = shared.state().bytes();
-    #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
     gauge!("matchwire_log_bytes").set(bytes.saturating_add(snapshot_bytes) as f64);
     let exceeded = bytes > bytes_max && shared.state().segments.len() > 1;
     if exceeded && !shared.exceeded.swap(exceeded, Ordering::Relaxed) {

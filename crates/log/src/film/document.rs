@@ -5,7 +5,12 @@
 
 use std::io::Write as _;
 
-use fanout::{ChannelId, Epoch, Seq};
+use fanout::{
+    ChannelId, Epoch, Seq,
+    members::{Members, write_name},
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Document {
@@ -17,33 +22,36 @@ pub(super) struct Document {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Node {
-    /// The members in order, with their keys as they are written, including the quotes.
+    /// The members in order.
     Object(Vec<(Box<str>, Self)>),
     /// Anything else, as it is written.
     Other(Box<str>),
 }
 
-/// A value of a text that is being read.
-#[derive(Debug)]
-enum Value<'a> {
-    Object(Vec<(&'a str, Self)>),
-    Other(&'a str),
+/// What an `image` or an `update` says of the document.
+#[derive(Deserialize)]
+struct Frame<'a> {
+    #[serde(borrow)]
+    at: &'a RawValue,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+    #[serde(borrow)]
+    patch: Option<&'a RawValue>,
 }
 
 impl Document {
     /// From an `image` frame.
     pub(super) fn from_image(seq: Seq, payload: &[u8]) -> Option<Self> {
-        let frame = Fields::parse(payload)?;
-        let data = Node::from_value(frame.find("\"data\"")?);
-        Some(Self { seq, at: frame.at()?, data })
+        let frame: Frame<'_> = serde_json::from_slice(payload).ok()?;
+        Some(Self { seq, at: frame.at.get().into(), data: Node::new(frame.data?)? })
     }
 
     /// Applies an `update` frame.
     pub(super) fn apply(&mut self, seq: Seq, payload: &[u8]) -> Option<()> {
-        let frame = Fields::parse(payload)?;
-        self.at = frame.at()?;
-        if let Some(patch) = frame.find("\"patch\"") {
-            self.data.merge(patch);
+        let frame: Frame<'_> = serde_json::from_slice(payload).ok()?;
+        self.at = frame.at.get().into();
+        if let Some(patch) = frame.patch {
+            self.data.merge(patch)?;
         }
         self.seq = seq;
         Some(())
@@ -66,32 +74,34 @@ impl Document {
 
 impl Node {
     /// A value without its members that are null, which in a patch stand for absent ones.
-    fn from_value(value: &Value<'_>) -> Self {
-        match value {
-            Value::Other(text) => Self::Other((*text).into()),
-            Value::Object(members) => {
-                let members = members.iter().filter(|(_, value)| !value.is_null());
-                Self::Object(
-                    members.map(|(key, value)| ((*key).into(), Self::from_value(value))).collect(),
-                )
-            }
-        }
+    fn new(value: &RawValue) -> Option<Self> {
+        let mut node = Self::Object(Vec::new());
+        node.merge(value)?;
+        Some(node)
     }
 
-    fn merge(&mut self, patch: &Value<'_>) {
-        let (Self::Object(target), Value::Object(patches)) = (&mut *self, patch) else {
-            *self = Self::from_value(patch);
-            return;
-        };
+    /// Applies a merge patch. `None` if it is no JSON.
+    fn merge(&mut self, patch: &RawValue) -> Option<()> {
+        if !patch.get().starts_with('{') {
+            *self = Self::Other(patch.get().into());
+            return Some(());
+        }
+        let Members(patches) = serde_json::from_str(patch.get()).ok()?;
+        if let Self::Other(_) = self {
+            *self = Self::Object(Vec::new());
+        }
+        let Self::Object(target) = self else { return None };
         for (key, patch) in patches {
-            let index = target.iter().position(|(name, _)| **name == **key);
+            let index = target.iter().position(|(name, _)| **name == *key);
+            let is_null = patch.get() == "null";
             match index {
-                Some(index) if patch.is_null() => drop(target.remove(index)),
-                Some(index) => target[index].1.merge(patch),
-                None if patch.is_null() => {}
-                None => target.push(((*key).into(), Self::from_value(patch))),
+                Some(index) if is_null => drop(target.remove(index)),
+                Some(index) => target[index].1.merge(patch)?,
+                None if is_null => {}
+                None => target.push((key.into(), Self::new(patch)?)),
             }
         }
+        Some(())
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -99,156 +109,13 @@ impl Node {
             Self::Other(text) => out.extend_from_slice(text.as_bytes()),
             Self::Object(members) => {
                 out.push(b'{');
-                for (index, (key, node)) in members.iter().enumerate() {
-                    if index > 0 {
-                        out.push(b',');
-                    }
-                    out.extend_from_slice(key.as_bytes());
-                    out.push(b':');
+                for (name, node) in members {
+                    write_name(out, name);
                     node.write(out);
                 }
                 out.push(b'}');
             }
         }
-    }
-}
-
-impl Value<'_> {
-    fn is_null(&self) -> bool {
-        matches!(self, Self::Other("null"))
-    }
-}
-
-/// The members of a frame.
-struct Fields<'a>(Vec<(&'a str, Value<'a>)>);
-
-impl<'a> Fields<'a> {
-    fn parse(payload: &'a [u8]) -> Option<Self> {
-        let mut parser = Parser { text: str::from_utf8(payload).ok()?, at: 0 };
-        match parser.value(0)? {
-            Value::Object(members) => Some(Self(members)),
-            Value::Other(_) => None,
-        }
-    }
-
-    fn find(&self, key: &str) -> Option<&Value<'a>> {
-        self.0.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
-    }
-
-    /// The text of `at`. Its members stay even if they are null.
-    fn at(&self) -> Option<Box<str>> {
-        match self.find("\"at\"")? {
-            Value::Other(text) => Some((*text).into()),
-            Value::Object(members) => {
-                let members = members.iter().map(|(key, value)| match value {
-                    Value::Other(text) => Some(format!("{key}:{text}")),
-                    Value::Object(_) => None,
-                });
-                let members: Vec<String> = members.collect::<Option<_>>()?;
-                Some(format!("{{{}}}", members.join(",")).into())
-            }
-        }
-    }
-}
-
-/// Finds the values of a JSON text. The texts come from the hub and were valid when they were written: what
-/// is not an object is skipped, not checked.
-struct Parser<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-/// Deeper than any document of the hub.
-const DEPTH_MAX: usize = 64;
-
-impl<'a> Parser<'a> {
-    fn value(&mut self, depth: usize) -> Option<Value<'a>> {
-        self.skip_space();
-        match self.peek()? {
-            b'{' if depth < DEPTH_MAX => self.object(depth),
-            b'{' => None,
-            _ => self.other().map(Value::Other),
-        }
-    }
-
-    fn object(&mut self, depth: usize) -> Option<Value<'a>> {
-        self.at += 1;
-        let mut members = Vec::new();
-        loop {
-            self.skip_space();
-            match self.peek()? {
-                b'}' => {
-                    self.at += 1;
-                    return Some(Value::Object(members));
-                }
-                b',' => self.at += 1,
-                b'"' => {
-                    let start = self.at;
-                    self.string()?;
-                    let key = &self.text[start..self.at];
-                    self.skip_space();
-                    if self.peek()? != b':' {
-                        return None;
-                    }
-                    self.at += 1;
-                    members.push((key, self.value(depth + 1)?));
-                }
-                _ => return None,
-            }
-        }
-    }
-
-    /// A string, a number, a word or an array.
-    fn other(&mut self) -> Option<&'a str> {
-        let (start, mut depth) = (self.at, 0_usize);
-        while let Some(byte) = self.peek() {
-            match byte {
-                b'"' => {
-                    self.string()?;
-                    if depth == 0 {
-                        break;
-                    }
-                    continue;
-                }
-                b'[' | b'{' => depth += 1,
-                b']' | b'}' if depth == 0 => break,
-                b']' | b'}' => {
-                    depth -= 1;
-                    if depth == 0 {
-                        self.at += 1;
-                        break;
-                    }
-                }
-                b',' | b' ' | b'\n' | b'\r' | b'\t' if depth == 0 => break,
-                _ => {}
-            }
-            self.at += 1;
-        }
-        (self.at > start && depth == 0).then(|| &self.text[start..self.at])
-    }
-
-    fn string(&mut self) -> Option<()> {
-        self.at += 1;
-        loop {
-            match self.peek()? {
-                b'"' => {
-                    self.at += 1;
-                    return Some(());
-                }
-                b'\\' => self.at += 2,
-                _ => self.at += 1,
-            }
-        }
-    }
-
-    fn skip_space(&mut self) {
-        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
-            self.at += 1;
-        }
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
     }
 }
 
@@ -266,17 +133,9 @@ mod tests {
     }
 
     fn merged(target: &Json, patch: &Json) -> Json {
-        let Json::Object(patch) = patch else { return patch.clone() };
-        let mut members = target.as_object().cloned().unwrap_or_default();
-        for (key, patch) in patch {
-            if patch.is_null() {
-                members.remove(key);
-            } else {
-                let target = members.get(key).cloned().unwrap_or_default();
-                members.insert(key.clone(), merged(&target, patch));
-            }
-        }
-        Json::Object(members)
+        let mut target = target.clone();
+        facts::merge_patch(&mut target, patch);
+        target
     }
 
     fn values() -> impl Strategy<Value = Json> {

@@ -234,8 +234,6 @@ proptest! {
             if all.is_empty() {
                 continue;
             }
-            #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation,
-                clippy::cast_sign_loss, reason = "small")]
             let chosen = &all[(fraction * all.len() as f64) as usize];
             let at = |from: &ReadFrom, is_before: &dyn Fn(&Entry) -> bool| {
                 let split = all.iter().rposition(is_before).map_or(0, |last| last + 1);

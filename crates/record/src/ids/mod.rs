@@ -249,7 +249,6 @@ impl PublicIds {
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a gauge is a float; there are below 2^31")]
     fn len(&self) -> f64 {
         self.inner.numbers.read().unwrap_or_else(PoisonError::into_inner).len() as f64
     }

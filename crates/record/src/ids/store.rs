@@ -11,7 +11,7 @@ use database::{Database, WriteBudget};
 const ROWS_MAX: usize = 200;
 
 /// All assigned numbers.
-pub(super) async fn load(database: &Database) -> Result<Vec<(Id, u32)>, sqlx::Error> {
+pub(super) async fn load(database: &Database) -> sqlx::Result<Vec<(Id, u32)>> {
     let rows: Vec<(i64, i64)> =
         sqlx::query_as("SELECT own, id FROM public_ids").fetch_all(database.pool()).await?;
     let number =
@@ -21,10 +21,7 @@ pub(super) async fn load(database: &Database) -> Result<Vec<(Id, u32)>, sqlx::Er
 
 /// Writes numbers. Again changes nothing. Gives those digests whose number another program has given to
 /// something else, or that another program has given another number.
-pub(super) async fn write(
-    database: &Database,
-    numbers: &[(Id, u32)],
-) -> Result<Vec<Id>, sqlx::Error> {
+pub(super) async fn write(database: &Database, numbers: &[(Id, u32)]) -> sqlx::Result<Vec<Id>> {
     let mut pace = WriteBudget::default();
     let mut steps = database.batch_writer(&mut pace);
     let mut contested = Vec::new();
@@ -53,7 +50,7 @@ pub(super) async fn write(
 async fn contested_of(
     connection: &mut AnyConnection,
     numbers: &[(Id, u32)],
-) -> Result<Vec<Id>, sqlx::Error> {
+) -> sqlx::Result<Vec<Id>> {
     let mut contested = Vec::new();
     for (digest, number) in numbers {
         let stored: Option<i64> = sqlx::query_scalar("SELECT id FROM public_ids WHERE own = $1")

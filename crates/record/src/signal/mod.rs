@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::Micros;
 use borsh::{BorshDeserialize, BorshSerialize};
 use facts::{
-    codec::{decimal, optional_decimal},
+    codec::decimal,
     event::{Id, Outcome, Sport},
 };
 use rust_decimal::Decimal;
@@ -100,10 +100,7 @@ impl SignalKind {
 pub struct MarketKey {
     pub kind: Arc<str>,
     pub period: Option<Arc<str>>,
-    #[borsh(
-        serialize_with = "optional_decimal::write",
-        deserialize_with = "optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "decimal::write", deserialize_with = "decimal::read")]
     pub line: Option<Decimal>,
 }
 

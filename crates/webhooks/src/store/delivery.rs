@@ -89,7 +89,7 @@ impl NewDelivery {
 }
 
 impl FromRow<'_, AnyRow> for Delivery {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         let status: Option<i64> = row.try_get("status")?;
         Ok(Self {
             id: row.try_get("id")?,

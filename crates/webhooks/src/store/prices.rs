@@ -9,7 +9,7 @@ use crate::PriceCondition;
 /// Where conditions are met: the webhook, the condition as text, and the channel.
 pub(crate) async fn met_conditions(
     database: &Database,
-) -> Result<Vec<(i64, String, String)>, sqlx::Error> {
+) -> sqlx::Result<Vec<(i64, String, String)>> {
     sqlx::query_as("SELECT webhook_id, condition, channel FROM webhook_prices")
         .fetch_all(database.pool())
         .await
@@ -22,7 +22,7 @@ pub(crate) async fn set_met(
     (webhook, condition, channel): (i64, &PriceCondition, &str),
     is_met: bool,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let query = match is_met {
         true => sqlx::query(
             "INSERT INTO webhook_prices (webhook_id, condition, channel, since_us) VALUES ($1, $2, $3, $4)
@@ -48,7 +48,7 @@ pub(super) async fn forget_met(
     webhook: i64,
     all: bool,
     kept: &[PriceCondition],
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let rows: Vec<String> =
         sqlx::query_scalar("SELECT DISTINCT condition FROM webhook_prices WHERE webhook_id = $1")
             .bind(webhook)

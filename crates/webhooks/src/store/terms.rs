@@ -12,7 +12,7 @@ pub(super) async fn set_terms(
     tx: &mut AnyConnection,
     existing: &Webhook,
     terms: &WebhookTerms,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let old = &existing.terms;
     let (has_other_channels, has_other_prices) =
         (terms.channels != old.channels, terms.prices != old.prices);
@@ -39,7 +39,7 @@ pub(super) async fn enable(
     tx: &mut AnyConnection,
     webhook: i64,
     now: Micros,
-) -> Result<bool, sqlx::Error> {
+) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "UPDATE customer_webhooks SET active_us = $1, disabled_us = NULL, disabled_why = NULL, failures = 0, failing_us = NULL,
          version = version + 1 WHERE id = $2 AND disabled_us IS NOT NULL",
@@ -62,7 +62,7 @@ pub(super) async fn disable(
     webhook: i64,
     why: &str,
     now: Micros,
-) -> Result<bool, sqlx::Error> {
+) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "UPDATE customer_webhooks SET disabled_us = $1, disabled_why = $2, version = version + 1 WHERE id = $3 AND disabled_us IS NULL",
     )
@@ -84,7 +84,7 @@ pub(super) fn prices_text(terms: &WebhookTerms) -> String {
 }
 
 impl FromRow<'_, AnyRow> for Webhook {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         let text = |name: &str| row.try_get::<String, _>(name);
         let (events, channels, prices) = (text("events")?, text("channels")?, text("prices")?);
         let terms = WebhookTerms {

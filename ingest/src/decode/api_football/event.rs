@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-
 use super::{
     super::{json, json_error},
     fixture::{NamedEntity, RawNamedEntity, small},
     value,
 };
-use crate::error::DecodeError;
+use crate::error::Result;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiFootballEvent {
@@ -43,33 +41,25 @@ pub enum Kind {
     Var,
 }
 
-#[derive(Deserialize)]
-struct Raw {
-    #[serde(default, deserialize_with = "json::known_value")]
-    time: Option<RawTime>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    team: Option<RawNamedEntity>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    player: Option<RawNamedEntity>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    assist: Option<RawNamedEntity>,
-    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
-    kind: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    detail: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    comments: Option<String>,
+json::lenient! {
+    struct Raw {
+        time: Option<RawTime> as "json::known_value",
+        team: Option<RawNamedEntity> as "json::known_value",
+        player: Option<RawNamedEntity> as "json::known_value",
+        assist: Option<RawNamedEntity> as "json::known_value",
+        #[serde(rename = "type")]
+        kind: Option<String> as "json::known_value",
+        detail: Option<String> as "json::known_value",
+        comments: Option<String> as "json::known_value",
+    }
+
+    struct RawTime {
+        elapsed: Option<u64> as "json::whole",
+        extra: Option<u64> as "json::whole",
+    }
 }
 
-#[derive(Deserialize)]
-struct RawTime {
-    #[serde(default, deserialize_with = "json::whole")]
-    elapsed: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    extra: Option<u64>,
-}
-
-pub(super) fn parse(text: &str) -> Result<ApiFootballEvent, DecodeError> {
+pub(super) fn parse(text: &str) -> Result<ApiFootballEvent> {
     let raw: Raw = serde_json::from_str(text).map_err(|error| json_error(&error))?;
     let missing = |what: &str| value(format!("event without {what}"));
     let kind = raw.kind()?;
@@ -86,7 +76,7 @@ pub(super) fn parse(text: &str) -> Result<ApiFootballEvent, DecodeError> {
 }
 
 impl Raw {
-    fn kind(&self) -> Result<Kind, DecodeError> {
+    fn kind(&self) -> Result<Kind> {
         let kind = self.kind.as_deref().unwrap_or_default().to_ascii_lowercase();
         let detail = self.detail.as_deref().unwrap_or_default().to_ascii_lowercase();
         Ok(match (kind.as_str(), detail.as_str()) {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use facts::event::{ExpectedGoals, Micros, Pair};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
@@ -12,7 +11,7 @@ use super::{
     people::{self, PlayerStatistics, Sheet},
     value,
 };
-use crate::error::DecodeError;
+use crate::error::{DecodeError, Result};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiFootballFixture {
@@ -97,7 +96,7 @@ pub struct TeamStatistics {
 const EVENTS_MAX: usize = 1000;
 
 impl ApiFootballFixture {
-    pub(super) fn parse(text: &str) -> Result<Self, DecodeError> {
+    pub(super) fn parse(text: &str) -> Result<Self> {
         let raw: Raw<'_> = serde_json::from_str(text).map_err(|error| json_error(&error))?;
         let missing = |what: &str| value(format!("fixture without {what}"));
         let fixture = raw.fixture.ok_or_else(|| missing("its particulars"))?;
@@ -156,135 +155,91 @@ pub(super) fn events(text: &str, notices: &mut Vec<DecodeError>) -> Option<Vec<A
     Some(events)
 }
 
-#[derive(Deserialize)]
-struct Raw<'a> {
-    #[serde(default, deserialize_with = "json::known_value")]
-    fixture: Option<RawFixture>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    league: Option<RawLeague>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    teams: Option<RawTeams>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    goals: Option<RawPair>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    score: Option<RawScore>,
-    #[serde(borrow, default)]
-    events: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    statistics: Vec<RawStatistics>,
-    #[serde(borrow, default)]
-    lineups: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    players: Option<&'a RawValue>,
-}
+json::lenient! {
+    struct Raw<'a> {
+        fixture: Option<RawFixture> as "json::known_value",
+        league: Option<RawLeague> as "json::known_value",
+        teams: Option<RawTeams> as "json::known_value",
+        goals: Option<RawPair> as "json::known_value",
+        score: Option<RawScore> as "json::known_value",
+        #[serde(borrow)]
+        events: Option<&'a RawValue>,
+        statistics: Vec<RawStatistics> as "json::known_all",
+        #[serde(borrow)]
+        lineups: Option<&'a RawValue>,
+        #[serde(borrow)]
+        players: Option<&'a RawValue>,
+    }
 
-#[derive(Deserialize)]
-struct RawFixture {
-    #[serde(default, deserialize_with = "json::key")]
-    id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::whole")]
-    timestamp: Option<u64>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    periods: Option<RawPeriods>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    status: Option<RawStatus>,
-    #[serde(default, deserialize_with = "json::key")]
-    referee: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    venue: Option<RawVenue>,
-}
+    struct RawFixture {
+        id: Option<Arc<str>> as "json::key",
+        timestamp: Option<u64> as "json::whole",
+        periods: Option<RawPeriods> as "json::known_value",
+        status: Option<RawStatus> as "json::known_value",
+        referee: Option<Arc<str>> as "json::key",
+        venue: Option<RawVenue> as "json::known_value",
+    }
 
-#[derive(Deserialize, Default)]
-struct RawPeriods {
-    #[serde(default, deserialize_with = "json::whole")]
-    first: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    second: Option<u64>,
-}
+    #[derive(Default)]
+    struct RawPeriods {
+        first: Option<u64> as "json::whole",
+        second: Option<u64> as "json::whole",
+    }
 
-#[derive(Deserialize)]
-struct RawVenue {
-    #[serde(default, deserialize_with = "json::key")]
-    id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    city: Option<Arc<str>>,
-}
+    struct RawVenue {
+        id: Option<Arc<str>> as "json::key",
+        name: Option<Arc<str>> as "json::key",
+        city: Option<Arc<str>> as "json::key",
+    }
 
-#[derive(Deserialize, Default)]
-struct RawStatus {
-    #[serde(default, deserialize_with = "json::known_value")]
-    short: Option<String>,
-    #[serde(default, deserialize_with = "json::whole")]
-    elapsed: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    extra: Option<u64>,
-}
+    #[derive(Default)]
+    struct RawStatus {
+        short: Option<String> as "json::known_value",
+        elapsed: Option<u64> as "json::whole",
+        extra: Option<u64> as "json::whole",
+    }
 
-#[derive(Deserialize)]
-pub(super) struct RawLeague {
-    #[serde(default, deserialize_with = "json::key")]
-    id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    season: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    country: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    round: Option<Arc<str>>,
-}
+    pub(super) struct RawLeague {
+        id: Option<Arc<str>> as "json::key",
+        name: Option<Arc<str>> as "json::key",
+        season: Option<Arc<str>> as "json::key",
+        country: Option<Arc<str>> as "json::key",
+        round: Option<Arc<str>> as "json::key",
+    }
 
-#[derive(Deserialize)]
-pub(super) struct RawNamedEntity {
-    #[serde(default, deserialize_with = "json::key")]
-    id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    name: Option<Arc<str>>,
-}
+    pub(super) struct RawNamedEntity {
+        id: Option<Arc<str>> as "json::key",
+        name: Option<Arc<str>> as "json::key",
+    }
 
-#[derive(Deserialize)]
-struct RawTeams {
-    #[serde(default, deserialize_with = "json::known_value")]
-    home: Option<RawNamedEntity>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    away: Option<RawNamedEntity>,
-}
+    struct RawTeams {
+        home: Option<RawNamedEntity> as "json::known_value",
+        away: Option<RawNamedEntity> as "json::known_value",
+    }
 
-#[derive(Deserialize)]
-struct RawPair {
-    #[serde(default, deserialize_with = "json::small")]
-    home: Option<u16>,
-    #[serde(default, deserialize_with = "json::small")]
-    away: Option<u16>,
-}
+    struct RawPair {
+        home: Option<u16> as "json::small",
+        away: Option<u16> as "json::small",
+    }
 
-#[derive(Deserialize, Default)]
-struct RawScore {
-    #[serde(default, deserialize_with = "json::known_value")]
-    halftime: Option<RawPair>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    extratime: Option<RawPair>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    penalty: Option<RawPair>,
-}
+    #[derive(Default)]
+    struct RawScore {
+        halftime: Option<RawPair> as "json::known_value",
+        extratime: Option<RawPair> as "json::known_value",
+        penalty: Option<RawPair> as "json::known_value",
+    }
 
-#[derive(Deserialize)]
-pub(super) struct RawStatistics {
-    #[serde(default, deserialize_with = "json::known_value")]
-    team: Option<RawNamedEntity>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    statistics: Vec<RawCount>,
-}
+    pub(super) struct RawStatistics {
+        team: Option<RawNamedEntity> as "json::known_value",
+        statistics: Vec<RawCount> as "json::known_all",
+    }
 
-#[derive(Deserialize)]
-struct RawCount {
-    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
-    kind: Option<String>,
-    /// A number, or a share as text: `"47%"`.
-    #[serde(default, deserialize_with = "json::key")]
-    value: Option<Arc<str>>,
+    struct RawCount {
+        #[serde(rename = "type")]
+        kind: Option<String> as "json::known_value",
+        /// A number, or a share as text: `"47%"`.
+        value: Option<Arc<str>> as "json::key",
+    }
 }
 
 impl RawNamedEntity {

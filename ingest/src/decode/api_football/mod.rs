@@ -20,7 +20,7 @@ use super::{
     RefusedItem,
     json::{self, Fill, Value},
 };
-use crate::error::{DecodeError, RefusalKind};
+use crate::error::{DecodeError, RefusalKind, Result};
 
 pub(crate) use self::part::PARTS;
 pub use self::{
@@ -66,7 +66,7 @@ type Parameters = BTreeMap<String, Arc<str>>;
 ///
 /// When the provider answers with errors (a key that is wrong, a limit that is reached), when it has a part of a fixture
 /// that cannot be used, or when it is no answer.
-pub fn decode(bytes: &[u8]) -> Result<Answer, DecodeError> {
+pub fn decode(bytes: &[u8]) -> Result<Answer> {
     let mut envelope = Envelope::default();
     let broken = json::fill(bytes, &mut envelope).err();
     if let Some(errors) = envelope.errors {
@@ -161,7 +161,7 @@ impl Fill for Envelope {
 /// Reads a list of which each element costs only itself, as far as it goes.
 fn each<'de, A: MapAccess<'de>, T>(
     list: Value<'_, A>,
-    parse: impl Fn(&str) -> Result<T, DecodeError>,
+    parse: impl Fn(&str) -> Result<T>,
     read: impl FnOnce(Vec<Result<T, RefusedItem>>),
 ) -> Result<(), A::Error> {
     let mut all = Vec::new();

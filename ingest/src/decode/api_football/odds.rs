@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use facts::event::Micros;
 use jiff::Timestamp;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
@@ -12,7 +11,7 @@ use super::{
     fixture::{League, RawLeague, moment},
     value,
 };
-use crate::error::DecodeError;
+use crate::error::{DecodeError, Result};
 
 /// Prices of one fixture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,36 +37,30 @@ pub struct BookmakerOdds {
     pub bets: Vec<Bet>,
 }
 
-/// A market, with the prices of all its lines.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Bet {
-    #[serde(default, deserialize_with = "json::key")]
-    pub id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    pub name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    pub values: Vec<BetValue>,
-}
+json::lenient! {
+    /// A market, with the prices of all its lines.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Bet {
+        pub id: Option<Arc<str>> as "json::key",
+        pub name: Option<Arc<str>> as "json::key",
+        pub values: Vec<BetValue> as "json::known_all",
+    }
 
-/// A selection and its price.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct BetValue {
-    /// `Home`, `Over 2.5`, the name of a player.
-    #[serde(default, deserialize_with = "json::key")]
-    pub value: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    pub odd: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    pub handicap: Option<Arc<str>>,
-    /// Of several that are otherwise the same, the one that counts.
-    #[serde(default, deserialize_with = "json::flag")]
-    pub main: Option<bool>,
-    #[serde(default, deserialize_with = "json::flag")]
-    pub suspended: Option<bool>,
+    /// A selection and its price.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct BetValue {
+        /// `Home`, `Over 2.5`, the name of a player.
+        pub value: Option<Arc<str>> as "json::key",
+        pub odd: Option<Arc<str>> as "json::key",
+        pub handicap: Option<Arc<str>> as "json::key",
+        /// Of several that are otherwise the same, the one that counts.
+        pub main: Option<bool> as "json::flag",
+        pub suspended: Option<bool> as "json::flag",
+    }
 }
 
 impl FixtureOdds {
-    pub(super) fn parse(text: &str) -> Result<Self, DecodeError> {
+    pub(super) fn parse(text: &str) -> Result<Self> {
         let raw: Raw<'_> = serde_json::from_str(text).map_err(|error| json_error(&error))?;
         let fixture = raw.fixture.ok_or_else(|| value("odds without a fixture"))?;
         let status = raw.status.unwrap_or_default();
@@ -92,7 +85,7 @@ impl FixtureOdds {
 }
 
 /// The markets in play; one that cannot be read costs only itself.
-fn bets(text: &str, notices: &mut Vec<DecodeError>) -> Result<Vec<Bet>, DecodeError> {
+fn bets(text: &str, notices: &mut Vec<DecodeError>) -> Result<Vec<Bet>> {
     let all: Vec<&RawValue> =
         serde_json::from_str(text).map_err(|_| value("the odds are no list"))?;
     let bets: Vec<Bet> =
@@ -104,46 +97,32 @@ fn bets(text: &str, notices: &mut Vec<DecodeError>) -> Result<Vec<Bet>, DecodeEr
     Ok(bets)
 }
 
-#[derive(Deserialize)]
-struct Raw<'a> {
-    #[serde(default, deserialize_with = "json::known_value")]
-    fixture: Option<RawFixture>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    league: Option<RawLeague>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    update: Option<String>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    bookmakers: Vec<RawBookmaker>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    status: Option<RawStatus>,
-    #[serde(borrow, default)]
-    odds: Option<&'a RawValue>,
-}
+json::lenient! {
+    struct Raw<'a> {
+        fixture: Option<RawFixture> as "json::known_value",
+        league: Option<RawLeague> as "json::known_value",
+        update: Option<String> as "json::known_value",
+        bookmakers: Vec<RawBookmaker> as "json::known_all",
+        status: Option<RawStatus> as "json::known_value",
+        #[serde(borrow)]
+        odds: Option<&'a RawValue>,
+    }
 
-#[derive(Deserialize)]
-struct RawFixture {
-    #[serde(default, deserialize_with = "json::key")]
-    id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::whole")]
-    timestamp: Option<u64>,
-}
+    struct RawFixture {
+        id: Option<Arc<str>> as "json::key",
+        timestamp: Option<u64> as "json::whole",
+    }
 
-#[derive(Deserialize)]
-struct RawBookmaker {
-    #[serde(default, deserialize_with = "json::key")]
-    id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    bets: Vec<Bet>,
-}
+    struct RawBookmaker {
+        id: Option<Arc<str>> as "json::key",
+        name: Option<Arc<str>> as "json::key",
+        bets: Vec<Bet> as "json::known_all",
+    }
 
-#[derive(Deserialize, Default)]
-struct RawStatus {
-    #[serde(default, deserialize_with = "json::flag")]
-    stopped: Option<bool>,
-    #[serde(default, deserialize_with = "json::flag")]
-    blocked: Option<bool>,
-    #[serde(default, deserialize_with = "json::flag")]
-    finished: Option<bool>,
+    #[derive(Default)]
+    struct RawStatus {
+        stopped: Option<bool> as "json::flag",
+        blocked: Option<bool> as "json::flag",
+        finished: Option<bool> as "json::flag",
+    }
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     decode::json,
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 /// A part of a fixture, which says nothing of the rest.
@@ -47,7 +47,7 @@ impl FixturePart {
         endpoint: &str,
         parameters: &Parameters,
         text: &str,
-    ) -> Option<Result<Self, DecodeError>> {
+    ) -> Option<Result<Self>> {
         let (endpoint, allowed) = PARTS.iter().find(|(name, _)| *name == endpoint)?;
         let filter = parameters.keys().find(|name| !allowed.contains(&name.as_str()));
         if let Some(filter) = filter {

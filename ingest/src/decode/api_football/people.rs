@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
@@ -63,54 +62,38 @@ fn elements<T: serde::de::DeserializeOwned>(text: &str, max: usize) -> impl Iter
     all.into_iter()
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawSheet {
-    #[serde(default, deserialize_with = "json::known_value")]
-    team: Option<RawNamedEntity>,
-    #[serde(default, deserialize_with = "json::key")]
-    formation: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    coach: Option<RawNamedEntity>,
-    #[serde(rename = "startXI", default, deserialize_with = "json::known_all")]
-    start_xi: Vec<RawEntry>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    substitutes: Vec<RawEntry>,
-}
+json::lenient! {
+    #[serde(rename_all = "camelCase")]
+    struct RawSheet {
+        team: Option<RawNamedEntity> as "json::known_value",
+        formation: Option<Arc<str>> as "json::key",
+        coach: Option<RawNamedEntity> as "json::known_value",
+        #[serde(rename = "startXI")]
+        start_xi: Vec<RawEntry> as "json::known_all",
+        substitutes: Vec<RawEntry> as "json::known_all",
+    }
 
-#[derive(Deserialize)]
-struct RawEntry {
-    #[serde(default, deserialize_with = "json::known_value")]
-    player: Option<RawPlayer>,
-}
+    struct RawEntry {
+        player: Option<RawPlayer> as "json::known_value",
+    }
 
-#[derive(Deserialize)]
-struct RawPlayer {
-    #[serde(default, deserialize_with = "json::key")]
-    id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::whole")]
-    number: Option<u64>,
-    #[serde(default, deserialize_with = "json::key")]
-    pos: Option<Arc<str>>,
-}
+    struct RawPlayer {
+        id: Option<Arc<str>> as "json::key",
+        name: Option<Arc<str>> as "json::key",
+        number: Option<u64> as "json::whole",
+        pos: Option<Arc<str>> as "json::key",
+    }
 
-#[derive(Deserialize)]
-struct RawTeam {
-    #[serde(default, deserialize_with = "json::known_value")]
-    team: Option<RawNamedEntity>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    players: Vec<RawOne>,
-}
+    struct RawTeam {
+        team: Option<RawNamedEntity> as "json::known_value",
+        players: Vec<RawOne> as "json::known_all",
+    }
 
-#[derive(Deserialize)]
-struct RawOne {
-    #[serde(default, deserialize_with = "json::known_value")]
-    player: Option<RawNamedEntity>,
-    /// One of this match.
-    #[serde(default, deserialize_with = "json::known_all")]
-    statistics: Vec<serde_json::Map<String, serde_json::Value>>,
+    struct RawOne {
+        player: Option<RawNamedEntity> as "json::known_value",
+        /// One of this match.
+        statistics: Vec<serde_json::Map<String, serde_json::Value>> as "json::known_all",
+    }
 }
 
 impl RawSheet {

@@ -2,48 +2,35 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-
 use super::super::json;
 
 /// The most teams that are named.
 const NAMED_MAX: usize = 20;
 
-#[derive(Deserialize)]
-struct Answer {
-    #[serde(default, deserialize_with = "json::known_value")]
-    league: Option<League>,
-}
+json::lenient! {
+    struct Answer {
+        league: Option<League> as "json::known_value",
+    }
 
-#[derive(Deserialize)]
-struct League {
-    /// The rows of each table.
-    #[serde(default, deserialize_with = "json::known_all")]
-    standings: Vec<Vec<Row>>,
-}
+    struct League {
+        /// The rows of each table.
+        standings: Vec<Vec<Row>> as "json::known_all",
+    }
 
-#[derive(Deserialize)]
-struct Row {
-    #[serde(default, deserialize_with = "json::known_value")]
-    team: Option<Team>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    points: Option<i64>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    all: Option<Results>,
-}
+    struct Row {
+        team: Option<Team> as "json::known_value",
+        points: Option<i64> as "json::known_value",
+        all: Option<Results> as "json::known_value",
+    }
 
-#[derive(Deserialize)]
-struct Team {
-    #[serde(default, deserialize_with = "json::key")]
-    name: Option<Arc<str>>,
-}
+    struct Team {
+        name: Option<Arc<str>> as "json::key",
+    }
 
-#[derive(Deserialize)]
-struct Results {
-    #[serde(default, deserialize_with = "json::small")]
-    win: Option<u16>,
-    #[serde(default, deserialize_with = "json::small")]
-    draw: Option<u16>,
+    struct Results {
+        win: Option<u16> as "json::small",
+        draw: Option<u16> as "json::small",
+    }
 }
 
 impl Row {

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use rust_decimal::Decimal;
 
 use super::{Decoder, Json, PriceSize, Read, RunnerKey, quoted, value};
-use crate::error::DecodeError;
+use crate::error::{DecodeError, Result};
 
 /// What one answer says.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ pub struct RunnerBook<'a> {
 /// # Errors
 ///
 /// When no book of it can be used, or it is an error itself.
-pub fn decode(bytes: &[u8]) -> Result<Answer<'_>, DecodeError> {
+pub fn decode(bytes: &[u8]) -> Result<Answer<'_>> {
     let json = Json::new(bytes).map_err(|fault| *fault)?;
     let mut decoder = Decoder { json, price_changes: 0, refused: Vec::new() };
     let mut books = Vec::new();

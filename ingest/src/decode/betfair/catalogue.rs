@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Number;
 
 use super::{RunnerKey, StreamMarketDefinition};
-use crate::error::{DecodeError, RefusalKind};
+use crate::error::{DecodeError, RefusalKind, Result};
 
 /// The names of one market.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -55,7 +55,7 @@ pub fn is_catalogue(message: &[u8]) -> bool {
 /// # Errors
 ///
 /// When it is not one.
-pub fn decode(message: &[u8]) -> Result<Vec<CatalogueMarket>, DecodeError> {
+pub fn decode(message: &[u8]) -> Result<Vec<CatalogueMarket>> {
     serde_json::from_slice(message).map_err(|error| {
         let reason = format!("no catalogue of markets: {error}");
         DecodeError::new(RefusalKind::Value, reason)

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::{Decoder, Read};
-use crate::error::DecodeError;
+use crate::error::Result;
 
 /// How Betfair begins a message of markets.
 pub const OF_MARKETS: &[u8] = br#"{"op":"mcm""#;
@@ -45,7 +45,7 @@ pub struct Status<'a> {
 /// # Errors
 ///
 /// When the line is not a JSON object up to there.
-pub fn op(line: &[u8]) -> Result<Op, DecodeError> {
+pub fn op(line: &[u8]) -> Result<Op> {
     if line.starts_with(OF_MARKETS) {
         return Ok(Op::Markets);
     }
@@ -71,7 +71,7 @@ pub fn op(line: &[u8]) -> Result<Op, DecodeError> {
 /// # Errors
 ///
 /// When it is not a JSON object.
-pub fn connection(line: &[u8]) -> Result<Connection<'_>, DecodeError> {
+pub fn connection(line: &[u8]) -> Result<Connection<'_>> {
     object(line, |decoder| {
         let mut connection = Connection::default();
         while let Some(key) = decoder.json.key()? {
@@ -90,7 +90,7 @@ pub fn connection(line: &[u8]) -> Result<Connection<'_>, DecodeError> {
 /// # Errors
 ///
 /// When it is not a JSON object.
-pub fn status(line: &[u8]) -> Result<Status<'_>, DecodeError> {
+pub fn status(line: &[u8]) -> Result<Status<'_>> {
     object(line, |decoder| {
         let mut status = Status::default();
         while let Some(key) = decoder.json.key()? {
@@ -111,10 +111,7 @@ pub fn status(line: &[u8]) -> Result<Status<'_>, DecodeError> {
     })
 }
 
-fn object<'a, T>(
-    line: &'a [u8],
-    read: impl FnOnce(&mut Decoder<'a>) -> Read<T>,
-) -> Result<T, DecodeError> {
+fn object<'a, T>(line: &'a [u8], read: impl FnOnce(&mut Decoder<'a>) -> Read<T>) -> Result<T> {
     let read = || {
         let mut decoder = Decoder::new(line)?;
         decoder.json.open(b'{')?;

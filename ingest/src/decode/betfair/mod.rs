@@ -28,7 +28,7 @@ pub use self::message::{
     ChangeType, LevelPriceSize, MarketMessage, PriceSize, RunnerChange, RunnerDefinition,
     RunnerKey, Segment, StreamMarketChange, StreamMarketDefinition,
 };
-use crate::error::{DecodeError, RefusalKind};
+use crate::error::{DecodeError, RefusalKind, Result};
 
 /// Levels of a ladder by level. Betfair sends at most 10; a recorder's own may be deeper. A table
 /// costs 36 bytes a level in use.
@@ -46,7 +46,7 @@ const QUOTED_MAX: usize = 40;
 /// # Errors
 ///
 /// When the line is not JSON, or its `op` or `ct` is not one of the format.
-pub fn decode(line: &[u8]) -> Result<Option<MarketMessage<'_>>, DecodeError> {
+pub fn decode(line: &[u8]) -> Result<Option<MarketMessage<'_>>> {
     read(line).map_err(|fault| *fault)
 }
 

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use self::fields::Fields;
 use super::json_error;
-use crate::error::{DecodeError, RefusalKind};
+use crate::error::{DecodeError, RefusalKind, Result};
 
 pub use self::{
     board::{Board, Team, Update},
@@ -62,7 +62,7 @@ const EVENTS_MAX: usize = 1000;
 /// # Errors
 ///
 /// When it is not JSON, is an error itself, or contains no events.
-pub fn decode(bytes: &[u8]) -> Result<Answer, DecodeError> {
+pub fn decode(bytes: &[u8]) -> Result<Answer> {
     let value: Value = serde_json::from_slice(bytes).map_err(|error| json_error(&error))?;
     let mut answer = Answer::default();
     match envelope(&value)? {
@@ -87,7 +87,7 @@ pub fn decode(bytes: &[u8]) -> Result<Answer, DecodeError> {
 }
 
 /// What a JSON-RPC envelope holds; anything else as it is.
-fn envelope(value: &Value) -> Result<&Value, DecodeError> {
+fn envelope(value: &Value) -> Result<&Value> {
     let Some(fields) = Fields::from_value(value) else { return Ok(value) };
     if let Some(error) = ["error", "faultstring"].iter().find(|key| fields.has(key)) {
         let message = fields.object(error).and_then(|error| error.owned("message"));
@@ -113,7 +113,7 @@ impl Answer {
     }
 }
 
-fn event(value: &Value) -> Result<ScoresEvent, DecodeError> {
+fn event(value: &Value) -> Result<ScoresEvent> {
     let missing = |what: &str| value_error(format!("{what} is missing"));
     let fields = Fields::from_value(value).ok_or_else(|| missing("an event"))?;
     let id = fields.owned("eventId").ok_or_else(|| missing("eventId"))?;

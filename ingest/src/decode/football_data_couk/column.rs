@@ -6,7 +6,7 @@
 
 use csv::ByteRecord;
 
-use crate::error::{DecodeError, RefusalKind};
+use crate::error::{DecodeError, RefusalKind, Result};
 
 /// The abbreviations of the notes. One that begins with another comes before it.
 const BOOKS: [&str; 21] = [
@@ -97,7 +97,7 @@ const COUNTS: [&str; 18] = [
 const COLUMNS_MAX: usize = 1_000;
 
 impl Columns {
-    pub(super) fn from_header(header: &ByteRecord) -> Result<Self, DecodeError> {
+    pub(super) fn from_header(header: &ByteRecord) -> Result<Self> {
         let mut columns = Self { roles: Vec::new(), counts: Vec::new(), prices: Vec::new() };
         let name = |field| std::str::from_utf8(field).unwrap_or_default().trim();
         let names: Vec<_> = header.iter().take(COLUMNS_MAX).map(name).collect();

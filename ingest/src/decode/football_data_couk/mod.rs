@@ -22,7 +22,7 @@ pub use self::{
     when::london,
 };
 use super::{csv_error, decimal};
-use crate::error::{DecodeError, RefusalKind};
+use crate::error::{DecodeError, RefusalKind, Result};
 
 /// Rows of one file that are read: a season has 552 at most, the extra leagues 12 seasons in one.
 const ROWS_MAX: usize = 20_000;
@@ -86,7 +86,7 @@ pub struct Price {
 /// # Errors
 ///
 /// If it has no header with the columns that make a match.
-pub fn decode(bytes: &[u8]) -> Result<Season, DecodeError> {
+pub fn decode(bytes: &[u8]) -> Result<Season> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
     let columns = Columns::from_header(reader.byte_headers().map_err(|error| csv_error(&error))?)?;
@@ -135,7 +135,7 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    fn row(&mut self, line: u64) -> Result<Row, DecodeError> {
+    fn row(&mut self, line: u64) -> Result<Row> {
         let date_text = self.text(Role::Date);
         let date = when::date(&date_text).ok_or_else(|| {
             DecodeError::value(format!("date {:?} is none", shortened(&date_text)))

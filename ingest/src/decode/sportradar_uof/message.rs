@@ -9,7 +9,7 @@ use super::{
     status::Status,
     value::{exact, id, is_true, number, value},
 };
-use crate::error::{DecodeError, RefusalKind};
+use crate::error::{DecodeError, RefusalKind, Result};
 
 /// What a root says, and what its elements say.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,7 +117,7 @@ impl Market {
 }
 
 impl Message {
-    pub(super) fn of_root(root: &Element, notices: &mut Notices) -> Result<Self, DecodeError> {
+    pub(super) fn of_root(root: &Element, notices: &mut Notices) -> Result<Self> {
         let kind = kind(root, notices)?;
         let event = root.get("event_id").filter(|id| !id.is_empty()).map(str::to_owned);
         let needs_event = !matches!(
@@ -221,7 +221,7 @@ fn unused(what: &str) -> DecodeError {
     DecodeError::new(RefusalKind::Unknown, format!("{what} no use here"))
 }
 
-fn kind(root: &Element, notices: &mut Notices) -> Result<Kind, DecodeError> {
+fn kind(root: &Element, notices: &mut Notices) -> Result<Kind> {
     let range = |notices: &mut Notices| Range {
         from_ms: number(root, "start_time", notices),
         to_ms: number(root, "end_time", notices),

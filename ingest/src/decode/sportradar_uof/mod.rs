@@ -22,7 +22,7 @@ pub use self::{
     message::{Kind, Market, Message, Range, UofOutcome},
     status::{Clock, PeriodScore, Status},
 };
-use crate::error::{DecodeError, RefusalKind};
+use crate::error::{DecodeError, RefusalKind, Result};
 
 /// Notices stored per message: enough to see what is wrong with it.
 pub const NOTICES_MAX: usize = 100;
@@ -32,7 +32,7 @@ pub const NOTICES_MAX: usize = 100;
 /// # Errors
 ///
 /// If it is not XML in UTF-8 with a root that is known, or lacks the event that it must name.
-pub fn decode(bytes: &[u8]) -> Result<Message, DecodeError> {
+pub fn decode(bytes: &[u8]) -> Result<Message> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = std::str::from_utf8(bytes)
         .map_err(|_| DecodeError::new(RefusalKind::Syntax, "text is not UTF-8"))?;

@@ -11,7 +11,7 @@ use super::{
     super::json_error,
     raw::{Raw, RawEvent},
 };
-use crate::error::DecodeError;
+use crate::error::{DecodeError, Result};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct StatsBombEvent {
@@ -168,7 +168,7 @@ pub enum Card {
 }
 
 impl StatsBombEvent {
-    pub(super) fn parse(text: &str) -> Result<Self, DecodeError> {
+    pub(super) fn parse(text: &str) -> Result<Self> {
         let raw: RawEvent = serde_json::from_str(text).map_err(|error| json_error(&error))?;
         let missing = |what: &str| DecodeError::value(format!("event without {what}"));
         let kind = raw.kind.as_ref().and_then(|kind| kind.name.as_deref());

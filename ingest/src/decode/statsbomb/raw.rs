@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use facts::event::{BodyPart, ExpectedGoals, ShotSituation};
-use serde::Deserialize;
 
 use super::{
     super::json,
@@ -13,147 +12,101 @@ use super::{
     },
 };
 
-/// Every object that has an id and a name.
-#[derive(Deserialize)]
-pub(super) struct Raw {
-    #[serde(default, deserialize_with = "json::key")]
-    pub(super) id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    pub(super) name: Option<Arc<str>>,
-}
+json::lenient! {
+    /// Every object that has an id and a name.
+    pub(super) struct Raw {
+        pub(super) id: Option<Arc<str>> as "json::key",
+        pub(super) name: Option<Arc<str>> as "json::key",
+    }
 
-#[derive(Deserialize)]
-pub(super) struct RawEvent {
-    #[serde(default, deserialize_with = "json::key")]
-    pub(super) id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::whole")]
-    pub(super) index: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    pub(super) period: Option<u64>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    pub(super) timestamp: Option<String>,
-    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
-    pub(super) kind: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    pub(super) team: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    pub(super) possession_team: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    play_pattern: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    pub(super) player: Option<Raw>,
-    #[serde(default, deserialize_with = "json::floats")]
-    pub(super) location: Vec<f64>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    pub(super) related_events: Vec<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    pass: Option<RawPass>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    shot: Option<RawShot>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    foul_committed: Option<RawCard>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    bad_behaviour: Option<RawCard>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    substitution: Option<RawSubstitution>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    goalkeeper: Option<RawTyped>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    tactics: Option<RawTactics>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    dribble: Option<RawTyped>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    duel: Option<RawTyped>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    ball_recovery: Option<RawRecovery>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    clearance: Option<RawAerial>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    miscontrol: Option<RawAerial>,
-}
+    pub(super) struct RawEvent {
+        pub(super) id: Option<Arc<str>> as "json::key",
+        pub(super) index: Option<u64> as "json::whole",
+        pub(super) period: Option<u64> as "json::whole",
+        pub(super) timestamp: Option<String> as "json::known_value",
+        #[serde(rename = "type")]
+        pub(super) kind: Option<Raw> as "json::known_value",
+        pub(super) team: Option<Raw> as "json::known_value",
+        pub(super) possession_team: Option<Raw> as "json::known_value",
+        play_pattern: Option<Raw> as "json::known_value",
+        pub(super) player: Option<Raw> as "json::known_value",
+        pub(super) location: Vec<f64> as "json::floats",
+        pub(super) related_events: Vec<String> as "json::known_all",
+        pass: Option<RawPass> as "json::known_value",
+        shot: Option<RawShot> as "json::known_value",
+        foul_committed: Option<RawCard> as "json::known_value",
+        bad_behaviour: Option<RawCard> as "json::known_value",
+        substitution: Option<RawSubstitution> as "json::known_value",
+        goalkeeper: Option<RawTyped> as "json::known_value",
+        tactics: Option<RawTactics> as "json::known_value",
+        dribble: Option<RawTyped> as "json::known_value",
+        duel: Option<RawTyped> as "json::known_value",
+        ball_recovery: Option<RawRecovery> as "json::known_value",
+        clearance: Option<RawAerial> as "json::known_value",
+        miscontrol: Option<RawAerial> as "json::known_value",
+    }
 
-#[derive(Deserialize, Default)]
-struct RawTactics {
-    #[serde(default, deserialize_with = "json::key")]
-    formation: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    lineup: Vec<RawStarter>,
-}
+    #[derive(Default)]
+    struct RawTactics {
+        formation: Option<Arc<str>> as "json::key",
+        lineup: Vec<RawStarter> as "json::known_all",
+    }
 
-#[derive(Deserialize)]
-struct RawStarter {
-    #[serde(default, deserialize_with = "json::known_value")]
-    player: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    position: Option<Raw>,
-    #[serde(default, deserialize_with = "json::whole")]
-    jersey_number: Option<u64>,
-}
+    struct RawStarter {
+        player: Option<Raw> as "json::known_value",
+        position: Option<Raw> as "json::known_value",
+        jersey_number: Option<u64> as "json::whole",
+    }
 
-#[derive(Deserialize, Default)]
-struct RawRecovery {
-    #[serde(default, deserialize_with = "json::flag")]
-    recovery_failure: Option<bool>,
-}
+    #[derive(Default)]
+    struct RawRecovery {
+        recovery_failure: Option<bool> as "json::flag",
+    }
 
-#[derive(Deserialize, Default)]
-struct RawAerial {
-    #[serde(default, deserialize_with = "json::flag")]
-    aerial_won: Option<bool>,
-}
+    #[derive(Default)]
+    struct RawAerial {
+        aerial_won: Option<bool> as "json::flag",
+    }
 
-#[derive(Deserialize, Default)]
-struct RawPass {
-    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
-    kind: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    outcome: Option<Raw>,
-    #[serde(default, deserialize_with = "json::flag")]
-    goal_assist: Option<bool>,
-    #[serde(default, deserialize_with = "json::flag")]
-    shot_assist: Option<bool>,
-    #[serde(default, deserialize_with = "json::flag")]
-    cross: Option<bool>,
-    #[serde(default, deserialize_with = "json::flag")]
-    aerial_won: Option<bool>,
-}
+    #[derive(Default)]
+    struct RawPass {
+        #[serde(rename = "type")]
+        kind: Option<Raw> as "json::known_value",
+        outcome: Option<Raw> as "json::known_value",
+        goal_assist: Option<bool> as "json::flag",
+        shot_assist: Option<bool> as "json::flag",
+        cross: Option<bool> as "json::flag",
+        aerial_won: Option<bool> as "json::flag",
+    }
 
-#[derive(Deserialize, Default)]
-struct RawShot {
-    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
-    kind: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    outcome: Option<Raw>,
-    #[serde(default, deserialize_with = "json::key")]
-    key_pass_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::flag")]
-    aerial_won: Option<bool>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    body_part: Option<Raw>,
-    #[serde(default, deserialize_with = "json::float")]
-    statsbomb_xg: Option<f64>,
-    #[serde(default, deserialize_with = "json::floats")]
-    end_location: Vec<f64>,
-}
+    #[derive(Default)]
+    struct RawShot {
+        #[serde(rename = "type")]
+        kind: Option<Raw> as "json::known_value",
+        outcome: Option<Raw> as "json::known_value",
+        key_pass_id: Option<Arc<str>> as "json::key",
+        aerial_won: Option<bool> as "json::flag",
+        body_part: Option<Raw> as "json::known_value",
+        statsbomb_xg: Option<f64> as "json::float",
+        end_location: Vec<f64> as "json::floats",
+    }
 
-#[derive(Deserialize, Default)]
-struct RawCard {
-    #[serde(default, deserialize_with = "json::known_value")]
-    card: Option<Raw>,
-}
+    #[derive(Default)]
+    struct RawCard {
+        card: Option<Raw> as "json::known_value",
+    }
 
-#[derive(Deserialize, Default)]
-struct RawSubstitution {
-    #[serde(default, deserialize_with = "json::known_value")]
-    replacement: Option<Raw>,
-}
+    #[derive(Default)]
+    struct RawSubstitution {
+        replacement: Option<Raw> as "json::known_value",
+    }
 
-#[derive(Deserialize, Default)]
-struct RawTyped {
-    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
-    kind: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    outcome: Option<Raw>,
+    #[derive(Default)]
+    struct RawTyped {
+        #[serde(rename = "type")]
+        kind: Option<Raw> as "json::known_value",
+        outcome: Option<Raw> as "json::known_value",
+    }
 }
 
 impl Raw {

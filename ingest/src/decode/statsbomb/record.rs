@@ -10,7 +10,7 @@ use jiff::civil::Date;
 use serde::Deserialize;
 
 use super::{super::json, NamedEntity, raw::Raw};
-use crate::error::DecodeError;
+use crate::error::Result;
 
 /// One match of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,7 +38,7 @@ pub struct MatchRecord {
 /// # Errors
 ///
 /// If the file breaks before its end.
-pub fn record(bytes: &[u8], match_key: &str) -> Result<Option<MatchRecord>, DecodeError> {
+pub fn record(bytes: &[u8], match_key: &str) -> Result<Option<MatchRecord>> {
     let mut found = None;
     json::each(bytes, |text| {
         let raw = serde_json::from_str::<RawMatch>(text).ok();
@@ -48,32 +48,21 @@ pub fn record(bytes: &[u8], match_key: &str) -> Result<Option<MatchRecord>, Deco
     Ok(found)
 }
 
-#[derive(Deserialize)]
-struct RawMatch {
-    #[serde(default, deserialize_with = "json::key")]
-    match_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    match_date: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    competition: Option<RawNamed>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    season: Option<RawNamed>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    home_team: Option<RawNamed>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    away_team: Option<RawNamed>,
-    #[serde(default, deserialize_with = "json::whole")]
-    home_score: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    away_score: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    match_week: Option<u64>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    competition_stage: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    stadium: Option<Raw>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    referee: Option<Raw>,
+json::lenient! {
+    struct RawMatch {
+        match_id: Option<Arc<str>> as "json::key",
+        match_date: Option<String> as "json::known_value",
+        competition: Option<RawNamed> as "json::known_value",
+        season: Option<RawNamed> as "json::known_value",
+        home_team: Option<RawNamed> as "json::known_value",
+        away_team: Option<RawNamed> as "json::known_value",
+        home_score: Option<u64> as "json::whole",
+        away_score: Option<u64> as "json::whole",
+        match_week: Option<u64> as "json::whole",
+        competition_stage: Option<Raw> as "json::known_value",
+        stadium: Option<Raw> as "json::known_value",
+        referee: Option<Raw> as "json::known_value",
+    }
 }
 
 /// An object whose keys repeat what it is: `{"season_id": 4, "season_name": "2018/2019"}`.

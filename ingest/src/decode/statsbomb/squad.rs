@@ -6,10 +6,9 @@
 use std::sync::Arc;
 
 use facts::football::Period;
-use serde::Deserialize;
 
 use super::{super::json, NamedEntity};
-use crate::error::DecodeError;
+use crate::error::Result;
 
 /// Everybody of one team.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,30 +35,25 @@ const PLAYERS_MAX: usize = 60;
 /// # Errors
 ///
 /// If the file breaks before its end.
-pub fn squads(bytes: &[u8]) -> Result<Vec<Squad>, DecodeError> {
+pub fn squads(bytes: &[u8]) -> Result<Vec<Squad>> {
     let mut squads = Vec::new();
     json::each(bytes, |text| squads.extend(squad(text)))?;
     Ok(squads)
 }
 
-#[derive(Deserialize)]
-struct RawSquad {
-    #[serde(default, deserialize_with = "json::key")]
-    team_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    lineup: Vec<RawPlayer>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    events: Option<Vec<RawListed>>,
-}
+json::lenient! {
+    struct RawSquad {
+        team_id: Option<Arc<str>> as "json::key",
+        lineup: Vec<RawPlayer> as "json::known_all",
+        events: Option<Vec<RawListed>> as "json::known_value",
+    }
 
-#[derive(Deserialize)]
-struct RawListed {
-    #[serde(default, deserialize_with = "json::whole")]
-    period: Option<u64>,
-    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
-    kind: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    outcome: Option<String>,
+    struct RawListed {
+        period: Option<u64> as "json::whole",
+        #[serde(rename = "type")]
+        kind: Option<String> as "json::known_value",
+        outcome: Option<String> as "json::known_value",
+    }
 }
 
 impl RawListed {
@@ -71,14 +65,12 @@ impl RawListed {
     }
 }
 
-#[derive(Deserialize)]
-struct RawPlayer {
-    #[serde(default, deserialize_with = "json::key")]
-    player_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    player_name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::whole")]
-    jersey_number: Option<u64>,
+json::lenient! {
+    struct RawPlayer {
+        player_id: Option<Arc<str>> as "json::key",
+        player_name: Option<Arc<str>> as "json::key",
+        jersey_number: Option<u64> as "json::whole",
+    }
 }
 
 fn squad(text: &str) -> Option<Squad> {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use facts::{event::Micros, football::Period};
-use serde::Deserialize;
 
 use super::{
     super::{json, json_error},
@@ -11,7 +10,7 @@ use super::{
     sheet::Sheet,
     time, value,
 };
-use crate::error::DecodeError;
+use crate::error::Result;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct StatsPerformEvent {
@@ -142,10 +141,7 @@ impl StatsPerformEvent {
     /// `None` for an event that was deleted, for one that is no team's, and for one outside of
     /// play. Only who is booked or changed in a break or after the match counts: as of `last`, the
     /// moment of the last event before it.
-    pub(super) fn parse(
-        text: &str,
-        last: Option<(Period, Micros)>,
-    ) -> Result<Option<Element>, DecodeError> {
+    pub(super) fn parse(text: &str, last: Option<(Period, Micros)>) -> Result<Option<Element>> {
         let raw: RawEvent = serde_json::from_str(text).map_err(|error| json_error(&error))?;
         let missing = |what: &str| value(format!("event without {what}"));
         let type_id = raw.type_id.ok_or_else(|| missing("a type"))?;
@@ -228,7 +224,7 @@ fn kind(type_id: u64) -> Kind {
 
 /// The match clock of a period starts at its first minute, whatever was added to the one before. A
 /// shoot-out has no clock, and may follow upon 90 minutes.
-pub(super) fn since_start_us(second: u64, period: Period) -> Result<Micros, DecodeError> {
+pub(super) fn since_start_us(second: u64, period: Period) -> Result<Micros> {
     let first = u64::from(period.first_second());
     let since = match period {
         Period::Shootout => Some(second.saturating_sub(first)),
@@ -243,46 +239,30 @@ pub(super) fn since_start_us(second: u64, period: Period) -> Result<Micros, Deco
 /// A period with all its stoppages has never come near two hours; more is a broken clock.
 const PERIOD_SECONDS_MAX: u64 = 7200;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawEvent {
-    #[serde(default, deserialize_with = "json::key")]
-    id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::whole")]
-    event_id: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    type_id: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    period_id: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    time_min: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    time_sec: Option<u64>,
-    #[serde(default, deserialize_with = "json::key")]
-    contestant_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    player_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    player_name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::whole")]
-    outcome: Option<u64>,
-    #[serde(default, deserialize_with = "json::float")]
-    x: Option<f64>,
-    #[serde(default, deserialize_with = "json::float")]
-    y: Option<f64>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    time_stamp: Option<String>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    qualifier: Vec<RawQualifier>,
-}
+json::lenient! {
+    #[serde(rename_all = "camelCase")]
+    struct RawEvent {
+        id: Option<Arc<str>> as "json::key",
+        event_id: Option<u64> as "json::whole",
+        type_id: Option<u64> as "json::whole",
+        period_id: Option<u64> as "json::whole",
+        time_min: Option<u64> as "json::whole",
+        time_sec: Option<u64> as "json::whole",
+        contestant_id: Option<Arc<str>> as "json::key",
+        player_id: Option<Arc<str>> as "json::key",
+        player_name: Option<Arc<str>> as "json::key",
+        outcome: Option<u64> as "json::whole",
+        x: Option<f64> as "json::float",
+        y: Option<f64> as "json::float",
+        time_stamp: Option<String> as "json::known_value",
+        qualifier: Vec<RawQualifier> as "json::known_all",
+    }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawQualifier {
-    #[serde(default, deserialize_with = "json::whole")]
-    qualifier_id: Option<u64>,
-    #[serde(default, deserialize_with = "json::key")]
-    value: Option<Arc<str>>,
+    #[serde(rename_all = "camelCase")]
+    struct RawQualifier {
+        qualifier_id: Option<u64> as "json::whole",
+        value: Option<Arc<str>> as "json::key",
+    }
 }
 
 impl RawQualifier {
@@ -296,7 +276,7 @@ impl RawEvent {
         &self,
         kind: Kind,
         last: Option<(Period, Micros)>,
-    ) -> Result<Option<(Period, Micros)>, DecodeError> {
+    ) -> Result<Option<(Period, Micros)>> {
         let number = self.period_id.ok_or_else(|| value("event without a period"))?;
         let Some(period) = Period::numbered(number) else {
             let counts = matches!(kind, Kind::Card | Kind::Off | Kind::On);

@@ -7,7 +7,6 @@ use facts::{
     football::Period,
 };
 use jiff::civil::Date;
-use serde::Deserialize;
 
 use super::{super::json, NamedEntity, time};
 
@@ -142,54 +141,35 @@ fn small(number: Option<u64>) -> Option<u16> {
     number.and_then(|number| u16::try_from(number).ok())
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawInfo {
-    #[serde(default, deserialize_with = "json::key")]
-    id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    date: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    time: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    competition: Option<RawCompetition>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    ruleset: Option<RawNamedEntity>,
-    #[serde(default, deserialize_with = "json::whole")]
-    week: Option<u64>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    stage: Option<RawNamedEntity>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    series: Option<RawNamedEntity>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    venue: Option<RawVenue>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    tournament_calendar: Option<RawNamedEntity>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    contestant: Vec<RawNamedEntity>,
-}
+json::lenient! {
+    #[serde(rename_all = "camelCase")]
+    struct RawInfo {
+        id: Option<Arc<str>> as "json::key",
+        date: Option<String> as "json::known_value",
+        time: Option<String> as "json::known_value",
+        competition: Option<RawCompetition> as "json::known_value",
+        ruleset: Option<RawNamedEntity> as "json::known_value",
+        week: Option<u64> as "json::whole",
+        stage: Option<RawNamedEntity> as "json::known_value",
+        series: Option<RawNamedEntity> as "json::known_value",
+        venue: Option<RawVenue> as "json::known_value",
+        tournament_calendar: Option<RawNamedEntity> as "json::known_value",
+        contestant: Vec<RawNamedEntity> as "json::known_all",
+    }
 
-#[derive(Deserialize)]
-struct RawCompetition {
-    #[serde(default, deserialize_with = "json::key")]
-    id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    country: Option<RawNamedEntity>,
-}
+    struct RawCompetition {
+        id: Option<Arc<str>> as "json::key",
+        name: Option<Arc<str>> as "json::key",
+        country: Option<RawNamedEntity> as "json::known_value",
+    }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawVenue {
-    #[serde(default, deserialize_with = "json::key")]
-    id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    long_name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    short_name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    neutral: Option<String>,
+    #[serde(rename_all = "camelCase")]
+    struct RawVenue {
+        id: Option<Arc<str>> as "json::key",
+        long_name: Option<Arc<str>> as "json::key",
+        short_name: Option<Arc<str>> as "json::key",
+        neutral: Option<String> as "json::known_value",
+    }
 }
 
 impl RawCompetition {
@@ -204,14 +184,13 @@ impl RawVenue {
     }
 }
 
-#[derive(Deserialize, Clone)]
-struct RawNamedEntity {
-    #[serde(default, deserialize_with = "json::key")]
-    id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    position: Option<String>,
+json::lenient! {
+    #[derive(Clone)]
+    struct RawNamedEntity {
+        id: Option<Arc<str>> as "json::key",
+        name: Option<Arc<str>> as "json::key",
+        position: Option<String> as "json::known_value",
+    }
 }
 
 impl RawNamedEntity {
@@ -220,52 +199,37 @@ impl RawNamedEntity {
     }
 }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase")]
-struct RawDetails {
-    #[serde(default, deserialize_with = "json::known_value")]
-    match_status: Option<String>,
-    #[serde(default, deserialize_with = "json::whole")]
-    period_id: Option<u64>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    period: Vec<RawPeriod>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    scores: Option<RawScores>,
-}
+json::lenient! {
+    #[derive(Default)]
+    #[serde(rename_all = "camelCase")]
+    struct RawDetails {
+        match_status: Option<String> as "json::known_value",
+        period_id: Option<u64> as "json::whole",
+        period: Vec<RawPeriod> as "json::known_all",
+        scores: Option<RawScores> as "json::known_value",
+    }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawPeriod {
-    #[serde(default, deserialize_with = "json::whole")]
-    id: Option<u64>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    start: Option<String>,
-    #[serde(default, deserialize_with = "json::whole")]
-    length_min: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    length_sec: Option<u64>,
-}
+    #[serde(rename_all = "camelCase")]
+    struct RawPeriod {
+        id: Option<u64> as "json::whole",
+        start: Option<String> as "json::known_value",
+        length_min: Option<u64> as "json::whole",
+        length_sec: Option<u64> as "json::whole",
+    }
 
-#[derive(Deserialize, Default)]
-struct RawScores {
-    #[serde(default, deserialize_with = "json::known_value")]
-    ht: Option<RawScore>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    ft: Option<RawScore>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    et: Option<RawScore>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    pen: Option<RawScore>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    total: Option<RawScore>,
-}
+    #[derive(Default)]
+    struct RawScores {
+        ht: Option<RawScore> as "json::known_value",
+        ft: Option<RawScore> as "json::known_value",
+        et: Option<RawScore> as "json::known_value",
+        pen: Option<RawScore> as "json::known_value",
+        total: Option<RawScore> as "json::known_value",
+    }
 
-#[derive(Deserialize)]
-struct RawScore {
-    #[serde(default, deserialize_with = "json::whole")]
-    home: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    away: Option<u64>,
+    struct RawScore {
+        home: Option<u64> as "json::whole",
+        away: Option<u64> as "json::whole",
+    }
 }
 
 impl RawPeriod {

@@ -139,61 +139,43 @@ fn formation_numbered(number: &str) -> Option<&'static str> {
     })
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawSheet {
-    #[serde(default, deserialize_with = "json::key")]
-    contestant_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    formation_used: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    player: Vec<RawPlayer>,
-    /// One, or a list of them.
-    #[serde(default, deserialize_with = "one_or_all")]
-    team_official: Vec<RawPerson>,
-}
+json::lenient! {
+    #[serde(rename_all = "camelCase")]
+    struct RawSheet {
+        contestant_id: Option<Arc<str>> as "json::key",
+        formation_used: Option<Arc<str>> as "json::key",
+        player: Vec<RawPlayer> as "json::known_all",
+        /// One, or a list of them.
+        team_official: Vec<RawPerson> as "one_or_all",
+    }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawPlayer {
-    #[serde(default, deserialize_with = "json::key")]
-    player_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    match_name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::whole")]
-    shirt_number: Option<u64>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    position: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    sub_position: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    captain: Option<String>,
-}
+    #[serde(rename_all = "camelCase")]
+    struct RawPlayer {
+        player_id: Option<Arc<str>> as "json::key",
+        match_name: Option<Arc<str>> as "json::key",
+        shirt_number: Option<u64> as "json::whole",
+        position: Option<String> as "json::known_value",
+        sub_position: Option<String> as "json::known_value",
+        captain: Option<String> as "json::known_value",
+    }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawPerson {
-    #[serde(default, deserialize_with = "json::key")]
-    id: Option<Arc<str>>,
-    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
-    kind: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    short_first_name: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    first_name: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    short_last_name: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    last_name: Option<String>,
-}
+    #[serde(rename_all = "camelCase")]
+    struct RawPerson {
+        id: Option<Arc<str>> as "json::key",
+        #[serde(rename = "type")]
+        kind: Option<String> as "json::known_value",
+        short_first_name: Option<String> as "json::known_value",
+        first_name: Option<String> as "json::known_value",
+        short_last_name: Option<String> as "json::known_value",
+        last_name: Option<String> as "json::known_value",
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase")]
-struct RawExtra {
-    #[serde(default, deserialize_with = "json::whole")]
-    attendance: Option<u64>,
-    #[serde(default, deserialize_with = "json::known_all")]
-    match_official: Vec<RawPerson>,
+    #[derive(Default)]
+    #[serde(rename_all = "camelCase")]
+    struct RawExtra {
+        attendance: Option<u64> as "json::whole",
+        match_official: Vec<RawPerson> as "json::known_all",
+    }
 }
 
 fn one_or_all<'de, D: Deserializer<'de>>(json: D) -> Result<Vec<RawPerson>, D::Error> {

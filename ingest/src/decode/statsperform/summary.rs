@@ -7,7 +7,6 @@ use facts::{
     event::{Micros, Pair},
     football::{self, Period},
 };
-use serde::Deserialize;
 
 use super::{
     super::{json, json_error},
@@ -15,7 +14,7 @@ use super::{
     event::since_start_us,
     time, value,
 };
-use crate::error::DecodeError;
+use crate::error::Result;
 
 /// An element of one of the lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +99,7 @@ impl List {
 }
 
 impl Moment {
-    pub(super) fn parse(list: List, text: &str) -> Result<Self, DecodeError> {
+    pub(super) fn parse(list: List, text: &str) -> Result<Self> {
         let raw: Raw = serde_json::from_str(text).map_err(|error| json_error(&error))?;
         let (period, since_start_us) = raw.moment(list)?;
         Ok(Self {
@@ -114,57 +113,38 @@ impl Moment {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Raw {
-    #[serde(default, deserialize_with = "json::key")]
-    contestant_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::whole")]
-    period_id: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    time_min: Option<u64>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    time_min_sec: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    timestamp: Option<String>,
-    #[serde(rename = "type", default, deserialize_with = "json::known_value")]
-    kind: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    outcome: Option<String>,
-    #[serde(default, deserialize_with = "json::known_value")]
-    decision: Option<String>,
-    #[serde(default, deserialize_with = "json::key")]
-    opta_event_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    scorer_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    scorer_name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    assist_player_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    assist_player_name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    player_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    player_name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    player_on_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    player_on_name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    player_off_id: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::key")]
-    player_off_name: Option<Arc<str>>,
-    #[serde(default, deserialize_with = "json::whole")]
-    home_score: Option<u64>,
-    #[serde(default, deserialize_with = "json::whole")]
-    away_score: Option<u64>,
+json::lenient! {
+    #[serde(rename_all = "camelCase")]
+    struct Raw {
+        contestant_id: Option<Arc<str>> as "json::key",
+        period_id: Option<u64> as "json::whole",
+        time_min: Option<u64> as "json::whole",
+        time_min_sec: Option<String> as "json::known_value",
+        timestamp: Option<String> as "json::known_value",
+        #[serde(rename = "type")]
+        kind: Option<String> as "json::known_value",
+        outcome: Option<String> as "json::known_value",
+        decision: Option<String> as "json::known_value",
+        opta_event_id: Option<Arc<str>> as "json::key",
+        scorer_id: Option<Arc<str>> as "json::key",
+        scorer_name: Option<Arc<str>> as "json::key",
+        assist_player_id: Option<Arc<str>> as "json::key",
+        assist_player_name: Option<Arc<str>> as "json::key",
+        player_id: Option<Arc<str>> as "json::key",
+        player_name: Option<Arc<str>> as "json::key",
+        player_on_id: Option<Arc<str>> as "json::key",
+        player_on_name: Option<Arc<str>> as "json::key",
+        player_off_id: Option<Arc<str>> as "json::key",
+        player_off_name: Option<Arc<str>> as "json::key",
+        home_score: Option<u64> as "json::whole",
+        away_score: Option<u64> as "json::whole",
+    }
 }
 
 impl Raw {
     /// By the match clock; by the minute shown, which is the one in progress, where that is all. Without a period, only where no
     /// other period can have the minute.
-    fn moment(&self, list: List) -> Result<(Period, Micros), DecodeError> {
+    fn moment(&self, list: List) -> Result<(Period, Micros)> {
         if list == List::PenaltyShot {
             return Ok((Period::Shootout, 0));
         }
@@ -182,7 +162,7 @@ impl Raw {
         }
     }
 
-    fn kind(&self, list: List) -> Result<MomentKind, DecodeError> {
+    fn kind(&self, list: List) -> Result<MomentKind> {
         let player = named(self.player_id.as_ref(), self.player_name.as_ref());
         let scorer = named(self.scorer_id.as_ref(), self.scorer_name.as_ref());
         Ok(match list {
@@ -205,7 +185,7 @@ impl Raw {
         })
     }
 
-    fn card(&self) -> Result<Card, DecodeError> {
+    fn card(&self) -> Result<Card> {
         Ok(match self.kind.as_deref() {
             Some("YC") => Card::Yellow,
             Some("Y2C") => Card::SecondYellow,
@@ -217,7 +197,7 @@ impl Raw {
     }
 
     /// A goal of another type is a regular one if the score after it says whose it is.
-    fn goal_type(&self) -> Result<GoalType, DecodeError> {
+    fn goal_type(&self) -> Result<GoalType> {
         match self.kind.as_deref() {
             Some("PG") => Ok(GoalType::Penalty),
             Some("OG") => Ok(GoalType::OwnGoal),
@@ -227,7 +207,7 @@ impl Raw {
         }
     }
 
-    fn is_scored(&self) -> Result<bool, DecodeError> {
+    fn is_scored(&self) -> Result<bool> {
         match self.outcome.as_deref() {
             Some(outcome) => Ok(outcome.eq_ignore_ascii_case("scored")),
             None => Err(value("kick without an outcome")),

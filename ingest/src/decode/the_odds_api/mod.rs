@@ -11,7 +11,7 @@ mod wire;
 use facts::event::Micros;
 use rust_decimal::Decimal;
 
-use crate::error::{DecodeError, RefusalKind};
+use crate::error::{DecodeError, RefusalKind, Result};
 
 /// The whole of one answer.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -84,7 +84,7 @@ pub struct EventResult {
 /// # Errors
 ///
 /// If it is not JSON of one of the shapes, or says that the request was refused.
-pub fn decode(body: &[u8]) -> Result<Answer, DecodeError> {
+pub fn decode(body: &[u8]) -> Result<Answer> {
     let mut answer = wire::answer(body)?;
     let dropped = answer.notices.len().saturating_sub(NOTICES_MAX);
     if dropped > 0 {

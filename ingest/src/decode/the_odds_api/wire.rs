@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::{Answer, Bookmaker, EventResult, Market, OddsApiEvent, OddsApiOutcome};
 use crate::{
     decode::{decimal, json, json_error},
-    error::DecodeError,
+    error::{DecodeError, Result},
 };
 
 /// An object: a historical wrapper, one event, or the reason why there is no answer.
@@ -90,7 +90,7 @@ struct ScoreItem<'a> {
 
 type Notices = Vec<DecodeError>;
 
-pub(super) fn answer(body: &[u8]) -> Result<Answer, DecodeError> {
+pub(super) fn answer(body: &[u8]) -> Result<Answer> {
     if body.trim_ascii_start().starts_with(b"[") {
         return list(serde_json::from_slice(body).map_err(|error| json_error(&error))?, None);
     }
@@ -114,7 +114,7 @@ pub(super) fn answer(body: &[u8]) -> Result<Answer, DecodeError> {
     }
 }
 
-fn list(items: Each<EventItem<'_>>, timestamp: Option<Micros>) -> Result<Answer, DecodeError> {
+fn list(items: Each<EventItem<'_>>, timestamp: Option<Micros>) -> Result<Answer> {
     let mut answer = Answer { timestamp, is_list: true, ..Answer::default() };
     let count = items.0.len();
     let events = items.used(&mut answer.notices);
@@ -126,7 +126,7 @@ fn list(items: Each<EventItem<'_>>, timestamp: Option<Micros>) -> Result<Answer,
     Ok(answer)
 }
 
-fn single(body: &[u8], timestamp: Option<Micros>) -> Result<Answer, DecodeError> {
+fn single(body: &[u8], timestamp: Option<Micros>) -> Result<Answer> {
     let item = serde_json::from_slice(body).map_err(|error| json_error(&error))?;
     let mut answer = Answer { timestamp, ..Answer::default() };
     answer.events.push(event(item, &mut answer.notices));
@@ -217,16 +217,16 @@ fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
-fn item<'a, T: Deserialize<'a>>(json: &'a RawValue) -> Result<T, DecodeError> {
+fn item<'a, T: Deserialize<'a>>(json: &'a RawValue) -> Result<T> {
     serde_json::from_str(json.get()).map_err(|error| json_error(&error))
 }
 
 /// A list of which each item is read for itself.
-struct Each<T>(Vec<Result<T, DecodeError>>);
+struct Each<T>(Vec<Result<T>>);
 
 impl<T> Each<T> {
     fn used(self, notices: &mut Notices) -> Vec<T> {
-        let keep = |item: Result<T, DecodeError>| item.map_err(|error| notices.push(error)).ok();
+        let keep = |item: Result<T>| item.map_err(|error| notices.push(error)).ok();
         self.0.into_iter().filter_map(keep).collect()
     }
 }

@@ -10,7 +10,7 @@ use super::{
     super::{json, json_error},
     lenient,
 };
-use crate::error::{DecodeError, RefusalKind};
+use crate::error::{DecodeError, RefusalKind, Result};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WyscoutEvent {
@@ -102,7 +102,7 @@ pub enum Tag {
 }
 
 impl WyscoutEvent {
-    pub(super) fn parse(text: &str) -> Result<Self, DecodeError> {
+    pub(super) fn parse(text: &str) -> Result<Self> {
         let raw: RawEvent<'_> = serde_json::from_str(text).map_err(|error| match is_v3(text) {
             true => {
                 DecodeError::new(RefusalKind::Unknown, "an event of Wyscout v3: only v2 is read")

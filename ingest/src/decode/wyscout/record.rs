@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{super::json_error, lenient};
-use crate::error::DecodeError;
+use crate::error::Result;
 
 /// The record of one match.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub struct Substitution {
 /// # Errors
 ///
 /// If the file is broken before the record, or the record itself lacks what makes it one.
-pub fn find(bytes: &[u8], match_id: u64) -> Result<Option<MatchRecord>, DecodeError> {
+pub fn find(bytes: &[u8], match_id: u64) -> Result<Option<MatchRecord>> {
     let records: Vec<&RawValue> =
         serde_json::from_slice(bytes).map_err(|error| json_error(&error))?;
     let wanted = records.into_iter().find(|text| identity(text.get()) == Some(match_id));
@@ -126,7 +126,7 @@ struct RawTeam<'a> {
 }
 
 /// Reads one record.
-pub(super) fn parse(text: &str) -> Result<MatchRecord, DecodeError> {
+pub(super) fn parse(text: &str) -> Result<MatchRecord> {
     let mut raw: RawRecord<'_> = serde_json::from_str(text).map_err(|error| json_error(&error))?;
     let mut team = |side: &str| {
         let key = raw.teams_data.iter().find(|(_, team)| team.side == side)?.0.clone();
@@ -228,7 +228,7 @@ mod tests {
         )
     }
 
-    fn found(home: &str) -> Result<Option<MatchRecord>, DecodeError> {
+    fn found(home: &str) -> Result<Option<MatchRecord>> {
         let away = team("away", "null");
         let json = format!(r#"[{{"wyId":1}},{{"wyId":5,"teamsData":{{"7":{home},"8":{away}}}}}]"#);
         find(json.as_bytes(), 5)

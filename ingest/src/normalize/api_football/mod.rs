@@ -24,7 +24,7 @@ use self::fixture_state::FixtureState;
 use super::{Interpret, Interpretation, Signal, batch};
 use crate::{
     decode::api_football::{self, ApiFootballFixture, Content, FixtureOdds, FixturePart},
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 const PROVIDER: &str = "api-football";
@@ -50,12 +50,7 @@ pub struct Interpreter {
 }
 
 impl Interpret for Interpreter {
-    fn message(
-        &mut self,
-        bytes: &[u8],
-        received: Micros,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    fn message(&mut self, bytes: &[u8], received: Micros, out: &mut Interpretation) -> Result<()> {
         let answer = api_football::decode(bytes)?;
         let has_nothing = match &answer.content {
             Content::Fixtures(fixtures) => fixtures.is_empty(),
@@ -112,7 +107,7 @@ impl Interpreter {
         state
     }
 
-    fn part(&mut self, part: FixturePart, out: &mut Interpretation) -> Result<(), DecodeError> {
+    fn part(&mut self, part: FixturePart, out: &mut Interpretation) -> Result<()> {
         let key = Arc::clone(&part.fixture);
         let image = self.fixtures.get(&key).and_then(|state| state.image_with(part));
         let Some(image) = image else {

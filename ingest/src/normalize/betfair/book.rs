@@ -35,7 +35,7 @@ use crate::{
         book::{self as decode, MarketBook, RunnerBook},
         quoted,
     },
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
     normalize::{Interpret, Interpretation, Signal},
 };
 
@@ -129,7 +129,7 @@ impl Interpreter {
         book: MarketBook<'_>,
         batch: &mut Batch,
         notices: &mut Vec<DecodeError>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<()> {
         let listing = self.listings.get(&*book.id);
         let definition = definition(&book, listing);
         let is_known = self.markets.contains_key(&*book.id);
@@ -186,12 +186,7 @@ impl Interpreter {
 impl Interpret for Interpreter {
     /// [`Signal::Fresh`] for a complete response, followed by [`Signal::Late`] if Betfair says that
     /// the data is delayed.
-    fn message(
-        &mut self,
-        bytes: &[u8],
-        received: Micros,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    fn message(&mut self, bytes: &[u8], received: Micros, out: &mut Interpretation) -> Result<()> {
         let answer = decode::decode(bytes)?;
         let mut notices = answer.refused;
         let mut batch = Batch::default();

@@ -13,7 +13,7 @@ use facts::event::{Micros, Timed};
 use super::{Normalized, Normalizer, position, position::Position};
 use crate::{
     decode::betfair::{self as decode, ChangeType, MarketMessage, catalogue},
-    error::DecodeError,
+    error::Result,
     normalize::{Interpret, Interpretation, Signal},
 };
 
@@ -92,12 +92,7 @@ impl Live {
     }
 
     /// Takes an answer of the catalogue.
-    fn name(
-        &mut self,
-        answer: &[u8],
-        received: Micros,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    fn name(&mut self, answer: &[u8], received: Micros, out: &mut Interpretation) -> Result<()> {
         let named = catalogue::decode(answer)?;
         let mut normalized = Normalized::default();
         self.normalizer.catalogue(named, &mut normalized);
@@ -161,12 +156,7 @@ impl Live {
 }
 
 impl Interpret for Live {
-    fn message(
-        &mut self,
-        bytes: &[u8],
-        received: Micros,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    fn message(&mut self, bytes: &[u8], received: Micros, out: &mut Interpretation) -> Result<()> {
         if catalogue::is_catalogue(bytes) {
             return self.name(bytes, received, out);
         }

@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     decode::betfair::{RunnerChange, RunnerDefinition, RunnerKey, StreamMarketDefinition, quoted},
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 /// Runners of one market. The largest recorded market has 338 (a scorecast). One costs 150 bytes,
@@ -273,7 +273,7 @@ impl Market {
 
     /// The index of the runner, added if it is not known. Definitions name all runners, but a price of another is worth more
     /// than the order. It is looked for at `guess` first: definitions and images name all runners in the same order.
-    fn runner_index(&mut self, key: RunnerKey, guess: usize) -> Result<usize, DecodeError> {
+    fn runner_index(&mut self, key: RunnerKey, guess: usize) -> Result<usize> {
         if self.runners.get(guess).is_some_and(|runner| runner.key == key) {
             return Ok(guess);
         }

@@ -54,7 +54,7 @@ use crate::{
         catalogue::{self, CatalogueMarket},
         quoted,
     },
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 /// Markets open at a time. A subscription is limited to 200 markets, or 1,000 by arrangement; ten
@@ -114,7 +114,7 @@ impl Normalizer {
     /// # Errors
     ///
     /// When nothing of the line can be used: it is not JSON, or not a message of the stream.
-    pub fn line(&mut self, line: &[u8]) -> Result<Option<Normalized>, DecodeError> {
+    pub fn line(&mut self, line: &[u8]) -> Result<Option<Normalized>> {
         if catalogue::is_catalogue(line) {
             let mut named = Normalized::default();
             self.catalogue(catalogue::decode(line)?, &mut named);
@@ -169,7 +169,7 @@ impl Normalizer {
         &mut self,
         change: &mut StreamMarketChange<'_>,
         out: &mut Normalized,
-    ) -> Result<Closing, DecodeError> {
+    ) -> Result<Closing> {
         let mut received = None;
         if let Some(definition) = &mut change.definition {
             received = self.keeps_definitions.then(|| (**definition).clone());
@@ -213,7 +213,7 @@ impl Normalizer {
         definition: &StreamMarketDefinition<'_>,
         img: bool,
         out: &mut Normalized,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<()> {
         let Some(market) = self.markets.get_mut(id) else { return Ok(()) };
         if let (Some(last), Some(version)) = (market.version, definition.version)
             && version < last
@@ -266,7 +266,7 @@ impl Normalizer {
         id: &str,
         definition: &StreamMarketDefinition<'_>,
         out: &mut Normalized,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<()> {
         self.introduce(id, definition, out)?;
         let market = self.markets.get_mut(id).ok_or_else(|| unknown(id))?;
         let defined = market.define(definition, &mut out.notices);
@@ -300,7 +300,7 @@ impl Normalizer {
         id: &str,
         definition: &StreamMarketDefinition<'_>,
         out: &mut Normalized,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<()> {
         let existing = self.markets.get(id);
         let existing = existing.map(|market| [&market.event_id, &market.match_key].map(Arc::clone));
         let is_new = existing.is_none();
@@ -322,7 +322,7 @@ impl Normalizer {
         &mut self,
         id: &str,
         definition: &StreamMarketDefinition<'_>,
-    ) -> Result<[Arc<str>; 2], DecodeError> {
+    ) -> Result<[Arc<str>; 2]> {
         if self.markets.len() >= MARKETS_MAX {
             let reason = format!("market {} is one more than {MARKETS_MAX}", quoted(id));
             return Err(DecodeError::new(RefusalKind::Unknown, reason));

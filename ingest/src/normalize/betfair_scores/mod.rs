@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     decode::betfair_scores::{self as decode, EventContent, ScoresEvent},
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 /// The most events tracked; beyond it the least recently updated is evicted. One costs some kilobytes.
@@ -67,12 +67,7 @@ struct Match {
 }
 
 impl Interpret for Interpreter {
-    fn message(
-        &mut self,
-        bytes: &[u8],
-        received: Micros,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    fn message(&mut self, bytes: &[u8], received: Micros, out: &mut Interpretation) -> Result<()> {
         let answer = decode::decode(bytes)?;
         let mut played = Interpretation { notices: answer.refused, ..Interpretation::default() };
         for event in answer.events {
@@ -96,7 +91,7 @@ impl Interpreter {
         event: &ScoresEvent,
         received: Micros,
         out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<()> {
         if matches!(event.content, EventContent::Nothing) {
             return Ok(());
         }
@@ -128,7 +123,7 @@ impl Interpreter {
         Ok(())
     }
 
-    fn tracked_event(&mut self, event: &ScoresEvent) -> Result<&mut TrackedEvent, DecodeError> {
+    fn tracked_event(&mut self, event: &ScoresEvent) -> Result<&mut TrackedEvent> {
         self.taken += 1;
         if !self.events.contains_key(&event.id) {
             let sport = sport(event)?;
@@ -150,7 +145,7 @@ impl Interpreter {
 }
 
 /// By its type, or, if that is missing, by its content.
-fn sport(event: &ScoresEvent) -> Result<Sport, DecodeError> {
+fn sport(event: &ScoresEvent) -> Result<Sport> {
     let by_type = event.event_type.as_deref().map(fixture::sport);
     let sport = by_type.unwrap_or(match &event.content {
         EventContent::Board(_) | EventContent::Nothing => Sport::Football,

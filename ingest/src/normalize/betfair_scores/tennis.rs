@@ -20,7 +20,7 @@ use facts::{
 use super::{Match, reading, status};
 use crate::{
     decode::betfair_scores::{Board, Kind, Reading, TennisIncident},
-    error::DecodeError,
+    error::{DecodeError, Result},
     normalize::{Interpretation, betfair::time},
 };
 
@@ -99,7 +99,7 @@ impl Tennis {
         incident: &TennisIncident,
         strokes: bool,
         facts: &mut Vec<Fact>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<()> {
         let reading = &incident.reading;
         if self.sequence >= Some(incident.sequence) {
             self.undo_known(incident, facts);
@@ -165,11 +165,7 @@ impl Tennis {
         }
     }
 
-    fn point(
-        &mut self,
-        incident: &TennisIncident,
-        facts: &mut Vec<Fact>,
-    ) -> Result<(), DecodeError> {
+    fn point(&mut self, incident: &TennisIncident, facts: &mut Vec<Fact>) -> Result<()> {
         let (number, reading) = (incident.sequence, &incident.reading);
         let winner = side(reading.won_by);
         let winner = winner.ok_or_else(|| super::value(format!("point {number} has no winner")))?;

@@ -9,7 +9,7 @@ use facts::event::{
 };
 use rust_decimal::Decimal;
 
-use crate::error::{DecodeError, RefusalKind};
+use crate::error::{DecodeError, RefusalKind, Result};
 
 /// Parts of a scoreboard and runners of a race: what is more is no scoreboard.
 const PARTS_MAX: usize = 200;
@@ -35,8 +35,6 @@ const OTHER_UNITS: [Range<i64>; 3] = [
 const MOMENT_MAX: i64 = 253_402_300_799_999_999;
 /// Ids are exact in every JSON reader.
 const ID_MAX: u64 = (1 << 53) - 1;
-
-pub(super) type Result<T = ()> = std::result::Result<T, DecodeError>;
 
 pub(super) fn wrong(reason: impl Into<String>) -> DecodeError {
     DecodeError::new(RefusalKind::Value, reason)

@@ -20,7 +20,7 @@ use facts::{
 use super::{Interpret, Interpretation};
 use crate::{
     decode::events as decode,
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 /// Reads the lines of one source.
@@ -59,7 +59,7 @@ impl Interpreter {
     /// # Errors
     ///
     /// When it is not of the format, or a value of it cannot be.
-    pub fn line(&mut self, bytes: &[u8], received: Micros) -> Result<ReadLine, DecodeError> {
+    pub fn line(&mut self, bytes: &[u8], received: Micros) -> Result<ReadLine> {
         let (line, references) = decode::line(bytes)?;
         let (at, id, facts) = match line {
             Line::One(line) => {
@@ -85,7 +85,7 @@ impl Interpreter {
         Ok(ReadLine { id, timed: Timed { clock_us, batch } })
     }
 
-    fn event(&self, fact: BatchFact<'_>, references: &[Reference]) -> Result<Event, DecodeError> {
+    fn event(&self, fact: BatchFact<'_>, references: &[Reference]) -> Result<Event> {
         let BatchFact { provider, sport, r#match, fact } = fact;
         let provider = match provider {
             Some(other) if *other != *self.provider && !self.foreign => {
@@ -133,12 +133,7 @@ fn price_changes(fact: &Fact) -> u32 {
 }
 
 impl Interpret for Interpreter {
-    fn message(
-        &mut self,
-        bytes: &[u8],
-        received: Micros,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    fn message(&mut self, bytes: &[u8], received: Micros, out: &mut Interpretation) -> Result<()> {
         let ReadLine { timed, .. } = self.line(bytes, received)?;
         out.batches.push(timed);
         Ok(())

@@ -3,14 +3,14 @@
 use facts::event::{EntityKind, Event, Id, Sport, references::Reference};
 
 use super::check::{self, wrong};
-use crate::error::DecodeError;
+use crate::error::Result;
 
 /// Replaces the places of references by ids: those in the line, or digests of the provider's keys.
 pub(super) fn references(
     event: &mut Event,
     provider: &str,
     references: &[Reference],
-) -> Result<(), DecodeError> {
+) -> Result<()> {
     let sport = event.sport;
     let mut result = Ok(());
     event.fact.each_entity(&mut |kind, id, name| {
@@ -26,12 +26,7 @@ pub(super) fn references(
     result
 }
 
-fn resolve(
-    reference: &Reference,
-    provider: &str,
-    kind: &str,
-    name: &str,
-) -> Result<Id, DecodeError> {
+fn resolve(reference: &Reference, provider: &str, kind: &str, name: &str) -> Result<Id> {
     check::key("name", name)?;
     match (&reference.key, reference.id) {
         (None, Some(id)) => Ok(Id(check::id(id)?)),

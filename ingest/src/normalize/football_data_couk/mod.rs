@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     decode::football_data_couk::{self as decode, Price, Row, london},
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 const PROVIDER: &str = "football-data-couk";
@@ -42,12 +42,7 @@ const MINUTE_US: Micros = 60_000_000;
 pub struct Interpreter {}
 
 impl Interpret for Interpreter {
-    fn message(
-        &mut self,
-        bytes: &[u8],
-        _received: Micros,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    fn message(&mut self, bytes: &[u8], _received: Micros, out: &mut Interpretation) -> Result<()> {
         let mut season = decode::decode(bytes)?;
         if season.rows.is_empty() {
             let none = || DecodeError::new(RefusalKind::Value, "no matches");

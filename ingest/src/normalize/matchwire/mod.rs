@@ -30,7 +30,7 @@ use self::{
     tennis::Tennis,
 };
 use super::{Interpret, Interpretation, Signal};
-use crate::error::{DecodeError, RefusalKind};
+use crate::error::{DecodeError, RefusalKind, Result};
 
 /// The state of another hub's channels.
 #[derive(Debug, Default)]
@@ -127,12 +127,7 @@ struct FrameTime {
 }
 
 impl Interpret for Matchwire {
-    fn message(
-        &mut self,
-        bytes: &[u8],
-        received: Micros,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    fn message(&mut self, bytes: &[u8], received: Micros, out: &mut Interpretation) -> Result<()> {
         let frame = serde_json::from_slice(bytes)
             .map_err(|error| DecodeError::new(RefusalKind::Syntax, error.to_string()))?;
         match frame {
@@ -157,7 +152,7 @@ impl Interpret for Matchwire {
 }
 
 impl Matchwire {
-    fn image(&mut self, ch: &str, value: Value, bytes: usize) -> Result<(), DecodeError> {
+    fn image(&mut self, ch: &str, value: Value, bytes: usize) -> Result<()> {
         if let Some(document) = self.documents.get_mut(ch) {
             document.value = value;
             document.bytes = bytes;
@@ -172,7 +167,7 @@ impl Matchwire {
         Ok(())
     }
 
-    fn update(&mut self, ch: &str, patch: Option<&Value>, bytes: usize) -> Result<(), DecodeError> {
+    fn update(&mut self, ch: &str, patch: Option<&Value>, bytes: usize) -> Result<()> {
         let Some(document) = self.documents.get_mut(ch) else {
             let is_used = channel(ch).is_some();
             let why = format!("{ch}: an update before its image");

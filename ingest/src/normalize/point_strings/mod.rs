@@ -28,7 +28,7 @@ use self::tournament::Tournament;
 use super::{Interpret, Interpretation, Signal, batch};
 use crate::{
     decode::point_strings::{self as decode, Form, PointEnd, Row, Stroke},
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 const PROVIDER: &str = "pointbypoint-strings";
@@ -69,7 +69,7 @@ impl Program {
         bytes: &[u8],
         notices: &mut Vec<DecodeError>,
         refused: &mut Vec<decode::RefusedRow>,
-    ) -> Result<Self, DecodeError> {
+    ) -> Result<Self> {
         let mut program = Self::default();
         let mut seen = HashSet::new();
         for row in decode::rows(bytes)? {
@@ -107,12 +107,7 @@ impl Program {
 pub struct Interpreter;
 
 impl Interpret for Interpreter {
-    fn message(
-        &mut self,
-        bytes: &[u8],
-        _received: Micros,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    fn message(&mut self, bytes: &[u8], _received: Micros, out: &mut Interpretation) -> Result<()> {
         let mut refused = Vec::new();
         let mut program = Program::new(bytes, &mut out.notices, &mut refused)?;
         out.notices.extend(refused.into_iter().map(|it| it.error));

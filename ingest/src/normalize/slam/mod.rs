@@ -23,7 +23,7 @@ use facts::{
 use super::{Interpretation, batch};
 use crate::{
     decode::slam::{MatchRow, PointRow},
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 const PROVIDER: &str = "slam-pointbypoint";
@@ -86,7 +86,7 @@ impl Normalizer {
     /// # Errors
     ///
     /// If it comes twice.
-    pub fn admit(&mut self, row: &PointRow) -> Result<bool, DecodeError> {
+    pub fn admit(&mut self, row: &PointRow) -> Result<bool> {
         if side(row.winner).is_none() {
             return Ok(false);
         }
@@ -107,7 +107,7 @@ impl Normalizer {
         row: &PointRow,
         next: Option<&PointRow>,
         out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<()> {
         let Some(winner) = side(row.winner) else { return Ok(()) };
         let server = side(row.server)
             .or(self.score.server)
@@ -201,7 +201,7 @@ impl Normalizer {
         row: &PointRow,
         next: Option<&PointRow>,
         out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<()> {
         let (sets, set, number) = (self.score.sets.len(), usize::from(row.set), &row.number);
         if self.score.winner.is_some() {
             return Err(value(format!("point {number} after the end of the match")));

@@ -41,7 +41,7 @@ use self::{
 use super::{Interpret, Interpretation, KnownMatch, Signal, batch};
 use crate::{
     decode::sportradar_uof::{self as decode, Kind, MarketDescription, Message, Range, UofFixture},
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 /// Our slug of the feed, as a provider of matches and as a bookmaker.
@@ -101,7 +101,7 @@ impl Interpreter {
     }
 
     /// The state of an event, and the names of markets.
-    fn state(&mut self, event: &str) -> Result<(&mut EventState, &MarketNames), DecodeError> {
+    fn state(&mut self, event: &str) -> Result<(&mut EventState, &MarketNames)> {
         if self.events.len() >= EVENTS_MAX && !self.events.contains_key(event) {
             self.make_room()?;
         }
@@ -109,7 +109,7 @@ impl Interpreter {
         Ok((state, &self.names))
     }
 
-    fn make_room(&mut self) -> Result<(), DecodeError> {
+    fn make_room(&mut self) -> Result<()> {
         if self.refused == 0 {
             self.events.retain(|_, state| !state.is_over());
         }
@@ -121,7 +121,7 @@ impl Interpreter {
     }
 
     /// Processes a message about an event.
-    fn event(&mut self, message: &Message, played: &mut Interpretation) -> Result<(), DecodeError> {
+    fn event(&mut self, message: &Message, played: &mut Interpretation) -> Result<()> {
         let Some(event) = &message.event else { return Ok(()) };
         let default = self.default_sport;
         let (state, names) = self.state(event)?;
@@ -134,11 +134,7 @@ impl Interpreter {
         Ok(())
     }
 
-    fn fixture(
-        &mut self,
-        fixture: &UofFixture,
-        played: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    fn fixture(&mut self, fixture: &UofFixture, played: &mut Interpretation) -> Result<()> {
         let by_fixture = fixture.sport.as_deref().map(sport);
         let default = self.default_sport;
         let (state, names) = self.state(&fixture.event)?;
@@ -216,12 +212,7 @@ impl Interpreter {
 }
 
 impl Interpret for Interpreter {
-    fn message(
-        &mut self,
-        bytes: &[u8],
-        received: Micros,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    fn message(&mut self, bytes: &[u8], received: Micros, out: &mut Interpretation) -> Result<()> {
         let mut message = decode::decode(bytes)?;
         out.notices.append(&mut message.notices);
         out.notices.extend(drop_future_timestamp(&mut message, received));
@@ -288,7 +279,7 @@ impl EventState {
     }
 
     /// The fixture, when it is new or has changed.
-    fn introduce(&mut self, event: &str) -> Result<Vec<Fact>, DecodeError> {
+    fn introduce(&mut self, event: &str) -> Result<Vec<Fact>> {
         let sport = match (&self.reported, self.sport) {
             (Some((_, fixture)), _) if *fixture == self.fixture => return Ok(Vec::new()),
             (&Some((sport, _)), _) | (None, Some(sport)) => sport,
@@ -441,7 +432,7 @@ fn market<'a>(
     markets: &'a mut HashMap<String, Market>,
     change: &decode::Market,
     sport: Sport,
-) -> Result<&'a mut Market, DecodeError> {
+) -> Result<&'a mut Market> {
     let key = change.key();
     if markets.len() >= MARKETS_MAX && !markets.contains_key(&key) {
         markets.retain(|_, market| !market.is_over());

@@ -27,12 +27,12 @@ use facts::{
 
 use self::{own_goal::OwnGoals, roster::Roster};
 use super::{
-    Interpretation,
+    EventByEvent, Interpretation,
     football::{Course, Recorded, add},
 };
 use crate::{
     decode::statsbomb::{Document, Kind, MatchRecord, NamedEntity, Squad, StatsBombEvent},
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 const PROVIDER: &str = "statsbomb";
@@ -71,7 +71,7 @@ impl Normalizer {
         squads: &[Squad],
         record: Option<MatchRecord>,
         match_key: &str,
-    ) -> Result<Self, DecodeError> {
+    ) -> Result<Self> {
         let roster = Roster::new(document, record.as_ref())?;
         let (record, of_others) = match record {
             Some(record) if !roster.is_of(&record) => (None, true),
@@ -124,17 +124,12 @@ impl Normalizer {
             seen: HashSet::new(),
         })
     }
+}
 
-    /// Takes the next event.
-    ///
-    /// # Errors
-    ///
-    /// If it does not belong to the match, or is one that was already taken.
-    pub fn event(
-        &mut self,
-        event: &StatsBombEvent,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+impl EventByEvent for Normalizer {
+    type Event = StatsBombEvent;
+
+    fn event(&mut self, event: &StatsBombEvent, out: &mut Interpretation) -> Result<()> {
         let side = self.check(event)?;
         self.seen.insert(event.id.clone());
         if let Some(Err(contradiction)) = self.own_goals.get(&event.id) {
@@ -156,7 +151,7 @@ impl Normalizer {
 
     /// Ends the match, with the score of its goals, or with the stated one if the events are a part. Data without the end of
     /// the match and without a result leaves it as it stands.
-    pub fn finish(&mut self, out: &mut Interpretation) {
+    fn finish(&mut self, out: &mut Interpretation) {
         if self.course.period().is_none() {
             return;
         }
@@ -171,12 +166,14 @@ impl Normalizer {
             self.course.finish(FootballStatus::Finished, &self.recorded, is_whole, out);
         }
     }
+}
 
+impl Normalizer {
     fn is_played_to_the_end(&self, period: Period) -> bool {
         self.last_played.get(&period).is_none_or(|last| self.seen.contains(last))
     }
 
-    fn check(&self, event: &StatsBombEvent) -> Result<Side, DecodeError> {
+    fn check(&self, event: &StatsBombEvent) -> Result<Side> {
         let refuse = |kind, reason| Err(DecodeError::new(kind, reason));
         if self.seen.contains(&event.id) {
             return refuse(RefusalKind::Value, format!("event {} comes twice", event.id));

@@ -9,7 +9,7 @@ use facts::event::{Micros, Participant, Side};
 use super::roster::{self, Roster};
 use crate::{
     decode::statsbomb::{Document, Kind, Squad, StatsBombEvent},
-    error::DecodeError,
+    error::{DecodeError, Result},
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) struct OwnGoal {
 }
 
 /// By the id of the event that counts, which is `Own Goal For` where there are both; with the reason if it cannot count.
-pub(super) type OwnGoals = HashMap<Arc<str>, Result<OwnGoal, DecodeError>>;
+pub(super) type OwnGoals = HashMap<Arc<str>, Result<OwnGoal>>;
 
 /// The most time between the two events where they do not name each other.
 const APART_US_MAX: Micros = 5_000_000;
@@ -53,7 +53,7 @@ fn own_goal(
     scored: Option<&StatsBombEvent>,
     roster: &Roster,
     teams: &HashMap<&str, &str>,
-) -> Result<OwnGoal, DecodeError> {
+) -> Result<OwnGoal> {
     let scorer = scored.and_then(|event| event.player.as_ref());
     let team = scorer.and_then(|scorer| teams.get(&*scorer.id));
     if let (Some(scorer), Some(team)) = (scorer, team)

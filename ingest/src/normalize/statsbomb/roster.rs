@@ -7,7 +7,7 @@ use facts::event::{Id, LineUp, LineUpPlayer, Pair, Participant, PlayerPosition, 
 use super::PROVIDER;
 use crate::{
     decode::statsbomb::{Document, Kind, MatchRecord, NamedEntity, Squad, Starter, Tactics},
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
     normalize::football::formation,
 };
 
@@ -20,10 +20,7 @@ pub(super) struct Roster {
 impl Roster {
     /// Events do not give home and away; without a match record the first `Starting XI` is the home team's: the one with
     /// index 1, or the other team than that with index 2 where it is missing.
-    pub(super) fn new(
-        document: &Document,
-        record: Option<&MatchRecord>,
-    ) -> Result<Self, DecodeError> {
+    pub(super) fn new(document: &Document, record: Option<&MatchRecord>) -> Result<Self> {
         let events = || document.events.iter().flatten();
         let unknown = |reason: &str| DecodeError::new(RefusalKind::Unknown, reason);
         let starting: Vec<_> =

@@ -25,12 +25,12 @@ use facts::{
 };
 
 use self::roster::Roster;
-use super::{Interpretation, football::Course};
+use super::{EventByEvent, Interpretation, football::Course};
 use crate::{
     decode::statsperform::{
         Details, Document, Kind, Moment, MomentKind, NamedEntity, StatsPerformEvent, qualifier,
     },
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 pub use self::summary::Summary;
@@ -61,7 +61,7 @@ impl Normalizer {
     /// # Errors
     ///
     /// If neither says which match it is, or who plays.
-    pub fn new(document: &Document, summary: Option<&Document>) -> Result<Self, DecodeError> {
+    pub fn new(document: &Document, summary: Option<&Document>) -> Result<Self> {
         let info =
             document.info.as_ref().or_else(|| summary.and_then(|summary| summary.info.as_ref()));
         let info = info.ok_or_else(played::no_match)?;
@@ -84,17 +84,12 @@ impl Normalizer {
             seen: HashSet::new(),
         })
     }
+}
 
-    /// Takes the next event.
-    ///
-    /// # Errors
-    ///
-    /// If it does not belong to the match, or is one that was already taken.
-    pub fn event(
-        &mut self,
-        event: &StatsPerformEvent,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+impl EventByEvent for Normalizer {
+    type Event = StatsPerformEvent;
+
+    fn event(&mut self, event: &StatsPerformEvent, out: &mut Interpretation) -> Result<()> {
         let side = self.check(event)?;
         self.seen.insert(event.id.clone());
         self.course.at = event.at;
@@ -109,11 +104,13 @@ impl Normalizer {
     }
 
     /// Ends the match as the provider says that it ended.
-    pub fn finish(&mut self, out: &mut Interpretation) {
+    fn finish(&mut self, out: &mut Interpretation) {
         played::finish(&mut self.course, &self.details, out);
     }
+}
 
-    fn check(&self, event: &StatsPerformEvent) -> Result<Side, DecodeError> {
+impl Normalizer {
+    fn check(&self, event: &StatsPerformEvent) -> Result<Side> {
         let refuse = |kind, reason| Err(DecodeError::new(kind, reason));
         if self.seen.contains(&event.id) {
             return refuse(RefusalKind::Value, format!("event {} comes twice", event.id));

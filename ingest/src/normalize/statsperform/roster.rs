@@ -7,7 +7,7 @@ use facts::event::{Id, LineUp, LineUpPlayer, Pair, Participant, Side};
 use super::PROVIDER;
 use crate::{
     decode::statsperform::{MatchInfo, NamedEntity, Sheet, SheetPlayer},
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
     normalize::football::formation,
 };
 
@@ -18,7 +18,7 @@ pub(super) struct Roster {
 }
 
 impl Roster {
-    pub(super) fn new(info: &MatchInfo) -> Result<Self, DecodeError> {
+    pub(super) fn new(info: &MatchInfo) -> Result<Self> {
         let sides = info.sides.as_ref().ok_or_else(|| {
             DecodeError::new(RefusalKind::Unknown, "fewer than two teams are named")
         })?;
@@ -29,7 +29,7 @@ impl Roster {
     }
 
     /// The side of a team that plays in the match.
-    pub(super) fn check(&self, contestant: &str) -> Result<Side, DecodeError> {
+    pub(super) fn check(&self, contestant: &str) -> Result<Side> {
         let is = |side: &Side| &*self.contestants[side.index()] == contestant;
         Side::BOTH.into_iter().find(is).ok_or_else(|| {
             let reason = format!("team {contestant} does not play in this match");

@@ -18,8 +18,8 @@ use crate::{
     decode::statsperform::{
         Card, Details, Document, GoalType, Moment, MomentKind, NamedEntity, PlayedPeriod,
     },
-    error::{DecodeError, RefusalKind},
-    normalize::{Interpretation, football::Course},
+    error::{DecodeError, RefusalKind, Result},
+    normalize::{EventByEvent, Interpretation, football::Course},
 };
 
 /// Makes facts of one match. Its moments are given in order, then [`finish`](Self::finish).
@@ -37,7 +37,7 @@ impl Summary {
     /// # Errors
     ///
     /// If the document does not say which match it is, or who plays.
-    pub fn new(document: &Document) -> Result<Self, DecodeError> {
+    pub fn new(document: &Document) -> Result<Self> {
         let info = document.info.as_ref().ok_or_else(played::no_match)?;
         let roster = Roster::new(info)?;
         let fixture = played::fixture(info, &roster);
@@ -53,13 +53,12 @@ impl Summary {
             reported: 0,
         })
     }
+}
 
-    /// Takes the next moment.
-    ///
-    /// # Errors
-    ///
-    /// If it does not belong to the match.
-    pub fn moment(&mut self, moment: &Moment, out: &mut Interpretation) -> Result<(), DecodeError> {
+impl EventByEvent for Summary {
+    type Event = Moment;
+
+    fn event(&mut self, moment: &Moment, out: &mut Interpretation) -> Result<()> {
         let side = self.roster.check(&moment.contestant)?;
         if self.course.period() > Some(moment.period) {
             let reason = format!("element of {:?}, which is over", moment.period);
@@ -79,7 +78,7 @@ impl Summary {
     }
 
     /// Ends the match as the provider says that it ended.
-    pub fn finish(&mut self, out: &mut Interpretation) {
+    fn finish(&mut self, out: &mut Interpretation) {
         let last = self.details.halves.last().map(|half| half.period);
         let played = self.details.status.as_deref() == Some("Played");
         if let Some(last) = last.max(played.then_some(Period::SecondHalf)) {
@@ -88,7 +87,9 @@ impl Summary {
         }
         played::finish(&mut self.course, &self.details, out);
     }
+}
 
+impl Summary {
     /// Goes through every period up to one, which is entered.
     fn reach(&mut self, period: Period, out: &mut Interpretation) {
         let regular = [Period::FirstHalf, Period::SecondHalf];

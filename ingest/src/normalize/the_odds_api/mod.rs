@@ -30,7 +30,7 @@ pub use self::price::PriceFormat;
 use super::{Interpret, Interpretation, Signal};
 use crate::{
     decode::the_odds_api::{self as decode, Answer, Bookmaker, OddsApiEvent},
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 /// Events remembered at a time: all sports of the API together have about 2,000. One with twenty
@@ -99,7 +99,7 @@ impl Interpreter {
         event: &OddsApiEvent,
         moment: ResponseContext,
         played: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<()> {
         let full = self.events.len() >= EVENTS_MAX;
         if full && !self.events.contains_key(&event.id) {
             let reason = format!("an event more than {EVENTS_MAX}");
@@ -164,12 +164,7 @@ impl Interpreter {
 }
 
 impl Interpret for Interpreter {
-    fn message(
-        &mut self,
-        bytes: &[u8],
-        received: Micros,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+    fn message(&mut self, bytes: &[u8], received: Micros, out: &mut Interpretation) -> Result<()> {
         let mut answer = decode::decode(bytes)?;
         out.notices.append(&mut answer.notices);
         self.tidy();

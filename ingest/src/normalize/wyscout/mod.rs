@@ -20,12 +20,12 @@ use facts::{
 
 use self::{incident::Assist, record::Substitution, roster::Roster};
 use super::{
-    Interpretation,
+    EventByEvent, Interpretation,
     football::{Course, Recorded},
 };
 use crate::{
     decode::wyscout::{Document, WyscoutEvent, record::MatchRecord},
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 const PROVIDER: &str = "wyscout";
@@ -49,7 +49,7 @@ impl Normalizer {
     /// # Errors
     ///
     /// If the document does not say which match it is, or who plays.
-    pub fn new(document: &Document, record: Option<&MatchRecord>) -> Result<Self, DecodeError> {
+    pub fn new(document: &Document, record: Option<&MatchRecord>) -> Result<Self> {
         let match_key = document.match_key().ok_or_else(|| {
             DecodeError::new(RefusalKind::Unknown, "no event that says its match")
         })?;
@@ -74,17 +74,12 @@ impl Normalizer {
             seen: HashSet::new(),
         })
     }
+}
 
-    /// Takes the next event.
-    ///
-    /// # Errors
-    ///
-    /// If it does not belong to the match, or is one that was already taken.
-    pub fn event(
-        &mut self,
-        event: &WyscoutEvent,
-        out: &mut Interpretation,
-    ) -> Result<(), DecodeError> {
+impl EventByEvent for Normalizer {
+    type Event = WyscoutEvent;
+
+    fn event(&mut self, event: &WyscoutEvent, out: &mut Interpretation) -> Result<()> {
         let side = self.check(event)?;
         self.seen.insert(event.id);
         self.substitute_until(event.period, event.since_start_us, out);
@@ -100,7 +95,7 @@ impl Normalizer {
 
     /// Ends the match, whose score is compared with the record. Without a result there, events that stop before the end of the
     /// match leave it as it stands.
-    pub fn finish(&mut self, out: &mut Interpretation) {
+    fn finish(&mut self, out: &mut Interpretation) {
         if self.course.period().is_none() {
             return;
         }
@@ -115,8 +110,10 @@ impl Normalizer {
         self.substitute_until(Period::Shootout, Micros::MAX, out);
         self.course.finish(FootballStatus::Finished, &self.recorded, events_are_whole, out);
     }
+}
 
-    fn check(&self, event: &WyscoutEvent) -> Result<Side, DecodeError> {
+impl Normalizer {
+    fn check(&self, event: &WyscoutEvent) -> Result<Side> {
         let refuse = |kind, reason| Err(DecodeError::new(kind, reason));
         if event.match_id != self.match_key {
             let reason = format!("event of match {} in match {}", event.match_id, self.match_key);

@@ -10,7 +10,7 @@ use crate::{
         Document, NamedEntity, NamedPlayer,
         record::{MatchRecord, TeamRecord},
     },
-    error::{DecodeError, RefusalKind},
+    error::{DecodeError, RefusalKind, Result},
 };
 
 #[derive(Debug)]
@@ -25,10 +25,7 @@ impl Roster {
     /// Home and away are those of the match record. Without it nothing in the data says who was at
     /// home; then it is the order of `teams` (home first in every recording that could be checked),
     /// or of the first touches where even `teams` is cut off.
-    pub(super) fn new(
-        document: &Document,
-        record: Option<&MatchRecord>,
-    ) -> Result<Self, DecodeError> {
+    pub(super) fn new(document: &Document, record: Option<&MatchRecord>) -> Result<Self> {
         let teams = match record {
             Some(record) => [record.home.team, record.away.team],
             None => listed(document).or_else(|| acting(document)).ok_or_else(|| {

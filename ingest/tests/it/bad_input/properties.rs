@@ -7,9 +7,9 @@ use facts::{
 use ingest::{
     decode::{slam, sportradar_uof::ControlMessage, statsbomb, statsperform, wyscout},
     normalize::{
-        Interpret, Interpretation, api_football, football_data_couk, slam::Normalizer as Tennis,
-        sportradar_uof, statsbomb as from_statsbomb, statsperform as from_statsperform,
-        the_odds_api, wyscout::Normalizer as Football,
+        EventByEvent as _, Interpret, Interpretation, api_football, football_data_couk,
+        slam::Normalizer as Tennis, sportradar_uof, statsbomb as from_statsbomb,
+        statsperform as from_statsperform, the_odds_api, wyscout::Normalizer as Football,
     },
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
@@ -98,7 +98,7 @@ fn play_statsperform(bytes: &[u8]) {
     let mut played = Interpretation::default();
     if let Ok(mut summary) = from_statsperform::Summary::new(&document) {
         for moment in document.moments.iter().flatten() {
-            drop(summary.moment(moment, &mut played));
+            drop(summary.event(moment, &mut played));
         }
         summary.finish(&mut played);
         assert!(played.batches.is_sorted_by_key(|it| it.clock_us));

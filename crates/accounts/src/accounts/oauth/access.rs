@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::token::{PresentedToken, grant_prefix};
 use crate::{
-    accounts::{Accounts, AccountsError, Caller, Micros, Networks, caller::Access, key::KeyHash},
+    accounts::{Accounts, Caller, Micros, Networks, Result, caller::Access, key::KeyHash},
     products::Product,
 };
 
@@ -22,7 +22,7 @@ impl Accounts {
         product: Product,
         from: IpAddr,
         now: Micros,
-    ) -> Result<Option<Caller>, AccountsError> {
+    ) -> Result<Option<Caller>> {
         let Some(token) = PresentedToken::access(credential) else {
             return self.authenticate(credential, from, now).await;
         };
@@ -39,7 +39,7 @@ impl Accounts {
         token: PresentedToken<'_>,
         hash: KeyHash,
         now: Micros,
-    ) -> Result<Option<Caller>, AccountsError> {
+    ) -> Result<Option<Caller>> {
         let (generation, store) = (self.shared.cache.generation(), &self.shared.store);
         let Some(grant) = store.grant(&grant_prefix(token.digits())).await? else {
             return Ok(None);

@@ -21,11 +21,11 @@ impl CodeChallenge {
     }
 
     /// A stored one.
-    pub(in crate::accounts) fn of_stored(text: String) -> Self {
+    pub(crate) fn of_stored(text: String) -> Self {
         Self(text)
     }
 
-    pub(in crate::accounts) fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     accounts::{
-        AccountsError, Micros,
+        Micros, Result,
         store::{self, NewTokens, StoredGrant},
     },
     products::Product,
@@ -70,7 +70,7 @@ impl OAuth {
         &self,
         request: &CodeRedemption<'_>,
         now: Micros,
-    ) -> Result<Result<IssuedTokens, TokenRefusal>, AccountsError> {
+    ) -> Result<Result<IssuedTokens, TokenRefusal>> {
         let Some(code) = PresentedToken::code(request.code) else {
             return Ok(Err(TokenRefusal::InvalidGrant));
         };
@@ -113,7 +113,7 @@ impl OAuth {
         &self,
         request: &RefreshRequest<'_>,
         now: Micros,
-    ) -> Result<Result<IssuedTokens, TokenRefusal>, AccountsError> {
+    ) -> Result<Result<IssuedTokens, TokenRefusal>> {
         let Some(presented) = PresentedRefresh::parse(request.token) else {
             return Ok(Err(TokenRefusal::InvalidGrant));
         };
@@ -154,12 +154,7 @@ impl OAuth {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn revoke(
-        &self,
-        token: &str,
-        client_id: Option<&str>,
-        now: Micros,
-    ) -> Result<(), AccountsError> {
+    pub async fn revoke(&self, token: &str, client_id: Option<&str>, now: Micros) -> Result<()> {
         let pepper = &self.accounts.shared.pepper;
         let (access, refresh) = (PresentedToken::access(token), PresentedRefresh::parse(token));
         let digits = access.map(PresentedToken::digits);
@@ -192,7 +187,7 @@ impl OAuth {
     async fn lock_grant(
         &self,
         digits: &str,
-    ) -> Result<Option<(Transaction<'static, Any>, StoredGrant)>, AccountsError> {
+    ) -> Result<Option<(Transaction<'static, Any>, StoredGrant)>> {
         let (store, prefix) = (&self.accounts.shared.store, token::grant_prefix(digits));
         // Read first to learn the account: it must be locked before its rows.
         let Some(StoredGrant { account, .. }) = store.grant(&prefix).await? else {
@@ -212,7 +207,7 @@ impl OAuth {
         mut tx: Transaction<'static, Any>,
         grant: &StoredGrant,
         now: Micros,
-    ) -> Result<(), AccountsError> {
+    ) -> Result<()> {
         store::revoke_grant(&mut tx, grant.account, grant.key, now).await?;
         tx.commit().await?;
         self.accounts.broadcast_grants(vec![grant.key]).await;
@@ -227,7 +222,7 @@ impl OAuth {
         grant: &StoredGrant,
         (digits, refresh, scopes): (&str, Token, Scopes),
         now: Micros,
-    ) -> Result<IssuedTokens, AccountsError> {
+    ) -> Result<IssuedTokens> {
         let pepper = &self.accounts.shared.pepper;
         let access = Token::access(digits)?;
         let family = refresh.as_refresh().map_or("", PresentedRefresh::family);

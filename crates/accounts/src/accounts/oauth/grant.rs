@@ -7,16 +7,16 @@ use crate::accounts::{Micros, key::KeyHash};
 
 /// What decides about codes and refresh tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::accounts) struct GrantState {
-    pub(in crate::accounts) is_revoked: bool,
+pub(crate) struct GrantState {
+    pub(crate) is_revoked: bool,
     /// The keyed hash of the code.
-    pub(in crate::accounts) code: Vec<u8>,
-    pub(in crate::accounts) code_used: Option<Micros>,
+    pub(crate) code: Vec<u8>,
+    pub(crate) code_used: Option<Micros>,
     /// Those of the current refresh token, and of the part that all of the grant share.
-    pub(in crate::accounts) refresh: Option<Vec<u8>>,
-    pub(in crate::accounts) family: Option<Vec<u8>>,
+    pub(crate) refresh: Option<Vec<u8>>,
+    pub(crate) family: Option<Vec<u8>>,
     /// The end of the code; once that is used, of the refresh token.
-    pub(in crate::accounts) ends: Micros,
+    pub(crate) ends: Micros,
 }
 
 /// What a presented code or refresh token is.

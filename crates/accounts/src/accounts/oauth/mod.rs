@@ -25,7 +25,7 @@ pub use self::{
     token::Token,
 };
 use super::{
-    AccountId, Accounts, AccountsError, KeyId, Micros, Scopes,
+    AccountId, Accounts, AccountsError, KeyId, Micros, Result, Scopes,
     store::{self, NewGrant, StoredGrant},
 };
 use crate::{clients::ClientId, config::OAuthConfig, products::Product};
@@ -88,7 +88,7 @@ impl OAuth {
     /// # Errors
     ///
     /// [`AccountsError::Gone`] if the account is not active, blocked, or deleted. If the store fails.
-    pub async fn grant(&self, consent: &Consent<'_>, now: Micros) -> Result<Token, AccountsError> {
+    pub async fn grant(&self, consent: &Consent<'_>, now: Micros) -> Result<Token> {
         let shared = &self.accounts.shared;
         let mut tx = shared.store.begin().await?;
         let locked = store::lock(&mut tx, consent.account).await?;
@@ -132,7 +132,7 @@ impl OAuth {
         &self,
         account: AccountId,
         now: Micros,
-    ) -> Result<Vec<ConnectedApp>, AccountsError> {
+    ) -> Result<Vec<ConnectedApp>> {
         let grants = self.accounts.shared.store.live_grants(account, now).await?;
         Ok(grants.into_iter().map(ConnectedApp::from).collect())
     }
@@ -143,12 +143,7 @@ impl OAuth {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn disconnect(
-        &self,
-        account: AccountId,
-        key: u64,
-        now: Micros,
-    ) -> Result<bool, AccountsError> {
+    pub async fn disconnect(&self, account: AccountId, key: u64, now: Micros) -> Result<bool> {
         let Ok(key) = i64::try_from(key).map(KeyId) else { return Ok(false) };
         let mut tx = self.accounts.shared.store.begin().await?;
         store::lock(&mut tx, account).await?;

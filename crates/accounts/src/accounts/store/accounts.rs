@@ -10,29 +10,29 @@ use crate::{
 
 /// A stored account.
 #[derive(Debug)]
-pub(in crate::accounts) struct StoredAccount {
-    pub(in crate::accounts) id: AccountId,
-    pub(in crate::accounts) email: Option<String>,
+pub(crate) struct StoredAccount {
+    pub(crate) id: AccountId,
+    pub(crate) email: Option<String>,
     /// Argon2id, in PHC form.
-    pub(in crate::accounts) password: Option<String>,
-    pub(in crate::accounts) created: Micros,
-    pub(in crate::accounts) active: Option<Micros>,
-    pub(in crate::accounts) blocked: Option<Micros>,
-    pub(in crate::accounts) founder: Option<Micros>,
-    pub(in crate::accounts) deleted: Option<Micros>,
-    pub(in crate::accounts) country: Option<Country>,
-    pub(in crate::accounts) zone: Option<ZoneName>,
+    pub(crate) password: Option<String>,
+    pub(crate) created: Micros,
+    pub(crate) active: Option<Micros>,
+    pub(crate) blocked: Option<Micros>,
+    pub(crate) founder: Option<Micros>,
+    pub(crate) deleted: Option<Micros>,
+    pub(crate) country: Option<Country>,
+    pub(crate) zone: Option<ZoneName>,
 }
 
 impl StoredAccount {
     /// Whether its owner may log in.
-    pub(in crate::accounts) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.active.is_some() && self.blocked.is_none() && self.deleted.is_none()
     }
 }
 
 impl FromRow<'_, AnyRow> for StoredAccount {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         let country: Option<String> = row.try_get("country")?;
         Ok(Self {
             id: AccountId(row.try_get("id")?),
@@ -50,10 +50,10 @@ impl FromRow<'_, AnyRow> for StoredAccount {
 }
 
 impl AccountStore {
-    pub(in crate::accounts) async fn account_by_id(
+    pub(crate) async fn account_by_id(
         &self,
         account: AccountId,
-    ) -> Result<Option<StoredAccount>, sqlx::Error> {
+    ) -> sqlx::Result<Option<StoredAccount>> {
         sqlx::query_as("SELECT * FROM accounts WHERE id = $1")
             .bind(account.0)
             .fetch_optional(self.database.pool())
@@ -61,20 +61,17 @@ impl AccountStore {
     }
 
     /// `email` in lower case.
-    pub(in crate::accounts) async fn account_by_email(
+    pub(crate) async fn account_by_email(
         &self,
         email: &str,
-    ) -> Result<Option<StoredAccount>, sqlx::Error> {
+    ) -> sqlx::Result<Option<StoredAccount>> {
         sqlx::query_as("SELECT * FROM accounts WHERE email = $1")
             .bind(email)
             .fetch_optional(self.database.pool())
             .await
     }
 
-    pub(in crate::accounts) async fn addons(
-        &self,
-        account: AccountId,
-    ) -> Result<Addons, sqlx::Error> {
+    pub(crate) async fn addons(&self, account: AccountId) -> sqlx::Result<Addons> {
         let rows: Vec<(String, Micros)> =
             sqlx::query_as("SELECT addon, expires_us FROM addons WHERE account_id = $1")
                 .bind(account.0)
@@ -90,21 +87,21 @@ impl AccountStore {
     }
 
     /// Runs a statement that sets what a customer has chosen: `$1` is the account, `$2` the choice.
-    pub(in crate::accounts) async fn choose(
+    pub(crate) async fn choose(
         &self,
         statement: &'static str,
         account: AccountId,
         choice: Option<String>,
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         let statement = sqlx::query(statement).bind(account.0).bind(choice);
         statement.execute(self.database.pool()).await.map(drop)
     }
 
     /// The public part and the creation time of the newest valid main key.
-    pub(in crate::accounts) async fn newest_key(
+    pub(crate) async fn newest_key(
         &self,
         account: AccountId,
-    ) -> Result<Option<(String, Micros)>, sqlx::Error> {
+    ) -> sqlx::Result<Option<(String, Micros)>> {
         sqlx::query_as(
             "SELECT prefix, created_us FROM keys \
              WHERE account_id = $1 AND revoked_us IS NULL AND is_grant = 0 AND name IS NULL \
@@ -117,10 +114,10 @@ impl AccountStore {
 }
 
 /// Reads and locks an account until the transaction ends. The update changes nothing; it locks.
-pub(in crate::accounts) async fn lock(
+pub(crate) async fn lock(
     tx: &mut AnyConnection,
     account: AccountId,
-) -> Result<Option<StoredAccount>, sqlx::Error> {
+) -> sqlx::Result<Option<StoredAccount>> {
     sqlx::query_as("UPDATE accounts SET id = id WHERE id = $1 RETURNING *")
         .bind(account.0)
         .fetch_optional(tx)
@@ -129,10 +126,10 @@ pub(in crate::accounts) async fn lock(
 
 /// Removes the webhooks of an account with their deliveries. Another crate owns these rows; the row of the account stays, so
 /// nothing else would remove them.
-pub(in crate::accounts) async fn remove_webhooks(
+pub(crate) async fn remove_webhooks(
     tx: &mut AnyConnection,
     account: AccountId,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query("DELETE FROM customer_webhooks WHERE account_id = $1")
         .bind(account.0)
         .execute(tx)
@@ -141,10 +138,10 @@ pub(in crate::accounts) async fn remove_webhooks(
 }
 
 /// Reads and locks an account by its address, in lower case.
-pub(in crate::accounts) async fn lock_by_email(
+pub(crate) async fn lock_by_email(
     tx: &mut AnyConnection,
     email: &str,
-) -> Result<Option<StoredAccount>, sqlx::Error> {
+) -> sqlx::Result<Option<StoredAccount>> {
     sqlx::query_as("UPDATE accounts SET id = id WHERE email = $1 RETURNING *")
         .bind(email)
         .fetch_optional(tx)
@@ -152,19 +149,19 @@ pub(in crate::accounts) async fn lock_by_email(
 }
 
 /// Reads an account without a lock.
-pub(in crate::accounts) async fn account_of_email(
+pub(crate) async fn account_of_email(
     tx: &mut AnyConnection,
     email: &str,
-) -> Result<Option<StoredAccount>, sqlx::Error> {
+) -> sqlx::Result<Option<StoredAccount>> {
     sqlx::query_as("SELECT * FROM accounts WHERE email = $1").bind(email).fetch_optional(tx).await
 }
 
 /// The account with this address, locked as by [`lock`]; created, inactive, if there is none.
-pub(in crate::accounts) async fn lock_or_insert(
+pub(crate) async fn lock_or_insert(
     tx: &mut AnyConnection,
     email: &str,
     now: Micros,
-) -> Result<StoredAccount, sqlx::Error> {
+) -> sqlx::Result<StoredAccount> {
     sqlx::query_as(
         "INSERT INTO accounts (email, created_us) VALUES ($1, $2) \
          ON CONFLICT (email) DO UPDATE SET email = accounts.email RETURNING *",
@@ -177,14 +174,14 @@ pub(in crate::accounts) async fn lock_or_insert(
 
 /// Counts a mail to the account's address by who requested it; false if there were too many within
 /// an hour.
-pub(in crate::accounts) async fn count_mail_request(
+pub(crate) async fn count_mail_request(
     tx: &mut AnyConnection,
     account: AccountId,
     requester: Requester,
     requests_max: u32,
     hour_ago: Micros,
     now: Micros,
-) -> Result<bool, sqlx::Error> {
+) -> sqlx::Result<bool> {
     let statement = match requester {
         Requester::Stranger => {
             "UPDATE accounts SET \
@@ -211,12 +208,12 @@ pub(in crate::accounts) async fn count_mail_request(
 
 /// Records that the owner was notified of a registration of the address; false if that happened
 /// within the last hour.
-pub(in crate::accounts) async fn count_notice(
+pub(crate) async fn count_notice(
     tx: &mut AnyConnection,
     account: AccountId,
     hour_ago: Micros,
     now: Micros,
-) -> Result<bool, sqlx::Error> {
+) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "UPDATE accounts SET noticed_us = $3 \
          WHERE id = $1 AND (noticed_us IS NULL OR noticed_us <= $2)",
@@ -230,12 +227,12 @@ pub(in crate::accounts) async fn count_notice(
 }
 
 /// Sets the password, and activates the account.
-pub(in crate::accounts) async fn activate(
+pub(crate) async fn activate(
     tx: &mut AnyConnection,
     account: AccountId,
     password: &str,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query(
         "UPDATE accounts SET password = $2, active_us = COALESCE(active_us, $3) WHERE id = $1",
     )
@@ -247,11 +244,11 @@ pub(in crate::accounts) async fn activate(
     Ok(())
 }
 
-pub(in crate::accounts) async fn set_password(
+pub(crate) async fn set_password(
     tx: &mut AnyConnection,
     account: AccountId,
     password: &str,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query("UPDATE accounts SET password = $2 WHERE id = $1")
         .bind(account.0)
         .bind(password)
@@ -263,11 +260,11 @@ pub(in crate::accounts) async fn set_password(
 /// # Errors
 ///
 /// A uniqueness violation if another account took the address concurrently.
-pub(in crate::accounts) async fn set_email(
+pub(crate) async fn set_email(
     tx: &mut AnyConnection,
     account: AccountId,
     email: &str,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query("UPDATE accounts SET email = $2 WHERE id = $1")
         .bind(account.0)
         .bind(email)
@@ -277,11 +274,11 @@ pub(in crate::accounts) async fn set_email(
 }
 
 /// Blocks or unblocks; false if nothing changes.
-pub(in crate::accounts) async fn set_blocked(
+pub(crate) async fn set_blocked(
     tx: &mut AnyConnection,
     account: AccountId,
     blocked: Option<Micros>,
-) -> Result<bool, sqlx::Error> {
+) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "UPDATE accounts SET blocked_us = $2 WHERE id = $1 AND \
          CASE WHEN $3 = 1 THEN blocked_us IS NULL ELSE blocked_us IS NOT NULL END",
@@ -295,11 +292,11 @@ pub(in crate::accounts) async fn set_blocked(
 }
 
 /// Anonymises the row, and removes what the account had.
-pub(in crate::accounts) async fn anonymise(
+pub(crate) async fn anonymise(
     tx: &mut AnyConnection,
     account: AccountId,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query("DELETE FROM addons WHERE account_id = $1")
         .bind(account.0)
         .execute(&mut *tx)
@@ -320,11 +317,11 @@ pub(in crate::accounts) async fn anonymise(
 }
 
 /// Revokes all keys of an account and its grants; returns those that were valid until now.
-pub(in crate::accounts) async fn revoke_all_keys(
+pub(crate) async fn revoke_all_keys(
     tx: &mut AnyConnection,
     account: AccountId,
     now: Micros,
-) -> Result<Vec<KeyId>, sqlx::Error> {
+) -> sqlx::Result<Vec<KeyId>> {
     let keys: Vec<i64> = sqlx::query_scalar(
         "UPDATE keys SET revoked_us = $2 WHERE account_id = $1 AND revoked_us IS NULL RETURNING id",
     )
@@ -336,10 +333,10 @@ pub(in crate::accounts) async fn revoke_all_keys(
 }
 
 /// All keys of an account and its grants, revoked ones too.
-pub(in crate::accounts) async fn all_key_ids(
+pub(crate) async fn all_key_ids(
     tx: &mut AnyConnection,
     account: AccountId,
-) -> Result<Vec<KeyId>, sqlx::Error> {
+) -> sqlx::Result<Vec<KeyId>> {
     let keys: Vec<i64> = sqlx::query_scalar("SELECT id FROM keys WHERE account_id = $1")
         .bind(account.0)
         .fetch_all(tx)
@@ -348,10 +345,7 @@ pub(in crate::accounts) async fn all_key_ids(
 }
 
 /// Whether the account has a valid main key.
-pub(in crate::accounts) async fn has_key(
-    tx: &mut AnyConnection,
-    account: AccountId,
-) -> Result<bool, sqlx::Error> {
+pub(crate) async fn has_key(tx: &mut AnyConnection, account: AccountId) -> sqlx::Result<bool> {
     let key: Option<i64> = sqlx::query_scalar(
         "SELECT id FROM keys \
          WHERE account_id = $1 AND revoked_us IS NULL AND is_grant = 0 AND name IS NULL LIMIT 1",
@@ -364,11 +358,11 @@ pub(in crate::accounts) async fn has_key(
 
 /// Removes unconfirmed accounts created before `before`, and their links. One that the ledger
 /// refers to, or with a valid link, stays.
-pub(in crate::accounts) async fn remove_unconfirmed(
+pub(crate) async fn remove_unconfirmed(
     tx: &mut AnyConnection,
     before: Micros,
     now: Micros,
-) -> Result<u64, sqlx::Error> {
+) -> sqlx::Result<u64> {
     // Locked first: a concurrent change of one of them is then either committed and visible to the
     // second statement, or not yet begun.
     sqlx::query("UPDATE accounts SET id = id WHERE active_us IS NULL AND created_us < $1")

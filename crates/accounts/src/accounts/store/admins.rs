@@ -7,16 +7,16 @@ use crate::accounts::{AdminId, Micros};
 
 /// A stored administrator.
 #[derive(Debug)]
-pub(in crate::accounts) struct StoredAdmin {
-    pub(in crate::accounts) id: AdminId,
-    pub(in crate::accounts) name: String,
+pub(crate) struct StoredAdmin {
+    pub(crate) id: AdminId,
+    pub(crate) name: String,
     /// Argon2id, in PHC form.
-    pub(in crate::accounts) password: String,
-    pub(in crate::accounts) created: Micros,
+    pub(crate) password: String,
+    pub(crate) created: Micros,
 }
 
 impl FromRow<'_, AnyRow> for StoredAdmin {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         Ok(Self {
             id: AdminId(row.try_get("id")?),
             name: row.try_get("name")?,
@@ -28,12 +28,12 @@ impl FromRow<'_, AnyRow> for StoredAdmin {
 
 impl AccountStore {
     /// False if the name is taken.
-    pub(in crate::accounts) async fn insert_admin(
+    pub(crate) async fn insert_admin(
         &self,
         name: &str,
         password: &str,
         now: Micros,
-    ) -> Result<bool, sqlx::Error> {
+    ) -> sqlx::Result<bool> {
         let done = sqlx::query(
             "INSERT INTO admins (name, password, created_us) VALUES ($1, $2, $3) \
              ON CONFLICT (name) DO NOTHING",
@@ -46,22 +46,19 @@ impl AccountStore {
         Ok(done.rows_affected() == 1)
     }
 
-    pub(in crate::accounts) async fn admin_by_name(
-        &self,
-        name: &str,
-    ) -> Result<Option<StoredAdmin>, sqlx::Error> {
+    pub(crate) async fn admin_by_name(&self, name: &str) -> sqlx::Result<Option<StoredAdmin>> {
         sqlx::query_as("SELECT * FROM admins WHERE name = $1")
             .bind(name)
             .fetch_optional(self.database.pool())
             .await
     }
 
-    pub(in crate::accounts) async fn all_admins(&self) -> Result<Vec<StoredAdmin>, sqlx::Error> {
+    pub(crate) async fn all_admins(&self) -> sqlx::Result<Vec<StoredAdmin>> {
         sqlx::query_as("SELECT * FROM admins ORDER BY name").fetch_all(self.database.pool()).await
     }
 
     /// False if there was none. Its sessions are removed too.
-    pub(in crate::accounts) async fn remove_admin(&self, name: &str) -> Result<bool, sqlx::Error> {
+    pub(crate) async fn remove_admin(&self, name: &str) -> sqlx::Result<bool> {
         let done = sqlx::query("DELETE FROM admins WHERE name = $1")
             .bind(name)
             .execute(self.database.pool())
@@ -71,21 +68,21 @@ impl AccountStore {
 }
 
 /// Reads an administrator and locks the row until the transaction ends.
-pub(in crate::accounts) async fn lock_admin(
+pub(crate) async fn lock_admin(
     tx: &mut AnyConnection,
     admin: AdminId,
-) -> Result<Option<StoredAdmin>, sqlx::Error> {
+) -> sqlx::Result<Option<StoredAdmin>> {
     sqlx::query_as("UPDATE admins SET id = id WHERE id = $1 RETURNING *")
         .bind(admin.0)
         .fetch_optional(tx)
         .await
 }
 
-pub(in crate::accounts) async fn set_admin_password(
+pub(crate) async fn set_admin_password(
     tx: &mut AnyConnection,
     admin: AdminId,
     password: &str,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query("UPDATE admins SET password = $2 WHERE id = $1")
         .bind(admin.0)
         .bind(password)

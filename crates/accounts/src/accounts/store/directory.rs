@@ -10,21 +10,18 @@ const KEY_ROWS_MAX: i64 = 300;
 
 /// Searches by part of the address, the public part of a key, or an id.
 #[derive(Debug)]
-pub(in crate::accounts) struct Wanted {
+pub(crate) struct Wanted {
     /// Lower case, as addresses are stored; empty for all.
-    pub(in crate::accounts) part: String,
-    pub(in crate::accounts) prefix: String,
-    pub(in crate::accounts) id: i64,
-    pub(in crate::accounts) before: i64,
-    pub(in crate::accounts) limit: i64,
+    pub(crate) part: String,
+    pub(crate) prefix: String,
+    pub(crate) id: i64,
+    pub(crate) before: i64,
+    pub(crate) limit: i64,
 }
 
 impl AccountStore {
     /// The newest first.
-    pub(in crate::accounts) async fn accounts(
-        &self,
-        wanted: &Wanted,
-    ) -> Result<Vec<AccountSummary>, sqlx::Error> {
+    pub(crate) async fn accounts(&self, wanted: &Wanted) -> sqlx::Result<Vec<AccountSummary>> {
         let rows = sqlx::query_as(
             "SELECT page.*, addons.addon, addons.expires_us FROM ( \
                  SELECT id, email, created_us, active_us, blocked_us, deleted_us, founder_us \
@@ -46,10 +43,10 @@ impl AccountStore {
         Ok(gather_accounts(rows))
     }
 
-    pub(in crate::accounts) async fn summary_by_id(
+    pub(crate) async fn summary_by_id(
         &self,
         account: AccountId,
-    ) -> Result<Option<AccountSummary>, sqlx::Error> {
+    ) -> sqlx::Result<Option<AccountSummary>> {
         let rows = sqlx::query_as(
             "SELECT id, email, created_us, active_us, blocked_us, deleted_us, founder_us, \
              addon, expires_us FROM accounts \
@@ -62,10 +59,10 @@ impl AccountStore {
     }
 
     /// `email`: in lower case.
-    pub(in crate::accounts) async fn summary_by_email(
+    pub(crate) async fn summary_by_email(
         &self,
         email: &str,
-    ) -> Result<Option<AccountSummary>, sqlx::Error> {
+    ) -> sqlx::Result<Option<AccountSummary>> {
         let rows = sqlx::query_as(
             "SELECT id, email, created_us, active_us, blocked_us, deleted_us, founder_us, \
              addon, expires_us FROM accounts \
@@ -80,10 +77,7 @@ impl AccountStore {
 
 impl AccountStore {
     /// The keys of an account, those in force before the revoked ones, the newest first, as many as a page shows.
-    pub(in crate::accounts) async fn keys_of(
-        &self,
-        account: AccountId,
-    ) -> Result<Vec<StoredKey>, sqlx::Error> {
+    pub(crate) async fn keys_of(&self, account: AccountId) -> sqlx::Result<Vec<StoredKey>> {
         let rows = sqlx::query_as(
             "SELECT * FROM key_addons WHERE account_id = $1 AND is_grant = 0 \
              ORDER BY CASE WHEN revoked_us IS NULL THEN 0 ELSE 1 END, key_id DESC LIMIT $2",
@@ -101,7 +95,7 @@ fn gather_accounts(rows: Vec<AddonRow<AccountSummary>>) -> Vec<AccountSummary> {
 }
 
 impl FromRow<'_, AnyRow> for AccountSummary {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         Ok(Self {
             account: AccountId(row.try_get("id")?),
             email: row.try_get("email")?,

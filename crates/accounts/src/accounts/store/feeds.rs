@@ -7,19 +7,19 @@ use crate::accounts::Micros;
 
 /// A stored feed key.
 #[derive(Debug)]
-pub(in crate::accounts) struct StoredFeedKey {
-    pub(in crate::accounts) id: i64,
-    pub(in crate::accounts) source: String,
-    pub(in crate::accounts) prefix: String,
-    pub(in crate::accounts) hash: Vec<u8>,
-    pub(in crate::accounts) all_matches: bool,
-    pub(in crate::accounts) deadline_ms: Option<i64>,
-    pub(in crate::accounts) created: Micros,
-    pub(in crate::accounts) revoked: Option<Micros>,
+pub(crate) struct StoredFeedKey {
+    pub(crate) id: i64,
+    pub(crate) source: String,
+    pub(crate) prefix: String,
+    pub(crate) hash: Vec<u8>,
+    pub(crate) all_matches: bool,
+    pub(crate) deadline_ms: Option<i64>,
+    pub(crate) created: Micros,
+    pub(crate) revoked: Option<Micros>,
 }
 
 impl FromRow<'_, AnyRow> for StoredFeedKey {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         Ok(Self {
             id: row.try_get("id")?,
             source: row.try_get("source")?,
@@ -35,13 +35,13 @@ impl FromRow<'_, AnyRow> for StoredFeedKey {
 
 impl AccountStore {
     /// False if another key has the prefix.
-    pub(in crate::accounts) async fn insert_feed_key(
+    pub(crate) async fn insert_feed_key(
         &self,
         source: &str,
         (prefix, hash): (&str, &[u8]),
         (all_matches, deadline_ms): (bool, Option<i64>),
         now: Micros,
-    ) -> Result<bool, sqlx::Error> {
+    ) -> sqlx::Result<bool> {
         let done = sqlx::query(
             "INSERT INTO feed_keys (source, prefix, hash, all_matches, deadline_ms, created_us) \
              VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (prefix) DO NOTHING",
@@ -57,10 +57,10 @@ impl AccountStore {
         Ok(done.rows_affected() == 1)
     }
 
-    pub(in crate::accounts) async fn feed_key_by_prefix(
+    pub(crate) async fn feed_key_by_prefix(
         &self,
         prefix: &str,
-    ) -> Result<Option<StoredFeedKey>, sqlx::Error> {
+    ) -> sqlx::Result<Option<StoredFeedKey>> {
         sqlx::query_as("SELECT * FROM feed_keys WHERE prefix = $1")
             .bind(prefix)
             .fetch_optional(self.database.pool())
@@ -68,7 +68,7 @@ impl AccountStore {
     }
 
     /// Whether the key with this id exists and is not revoked.
-    pub(in crate::accounts) async fn feed_key_stands(&self, id: i64) -> Result<bool, sqlx::Error> {
+    pub(crate) async fn feed_key_stands(&self, id: i64) -> sqlx::Result<bool> {
         let found: Option<i64> =
             sqlx::query_scalar("SELECT id FROM feed_keys WHERE id = $1 AND revoked_us IS NULL")
                 .bind(id)
@@ -77,20 +77,18 @@ impl AccountStore {
         Ok(found.is_some())
     }
 
-    pub(in crate::accounts) async fn all_feed_keys(
-        &self,
-    ) -> Result<Vec<StoredFeedKey>, sqlx::Error> {
+    pub(crate) async fn all_feed_keys(&self) -> sqlx::Result<Vec<StoredFeedKey>> {
         sqlx::query_as("SELECT * FROM feed_keys ORDER BY id").fetch_all(self.database.pool()).await
     }
 
     /// Revokes the keys of a source, or the one with this prefix; returns how many were valid until
     /// now.
-    pub(in crate::accounts) async fn revoke_feed_keys(
+    pub(crate) async fn revoke_feed_keys(
         &self,
         source: &str,
         prefix: Option<&str>,
         now: Micros,
-    ) -> Result<u64, sqlx::Error> {
+    ) -> sqlx::Result<u64> {
         let done = sqlx::query(
             "UPDATE feed_keys SET revoked_us = $1 \
              WHERE source = $2 AND ($3 IS NULL OR prefix = $3) AND revoked_us IS NULL",

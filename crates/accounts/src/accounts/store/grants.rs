@@ -17,27 +17,27 @@ const USED_EVERY: Micros = 60 * 1_000_000;
 
 /// A stored grant.
 #[derive(Debug)]
-pub(in crate::accounts) struct StoredGrant {
-    pub(in crate::accounts) key: KeyId,
-    pub(in crate::accounts) account: AccountId,
-    pub(in crate::accounts) created: Micros,
-    pub(in crate::accounts) client_id: String,
-    pub(in crate::accounts) client_name: String,
-    pub(in crate::accounts) redirect_uri: String,
+pub(crate) struct StoredGrant {
+    pub(crate) key: KeyId,
+    pub(crate) account: AccountId,
+    pub(crate) created: Micros,
+    pub(crate) client_id: String,
+    pub(crate) client_name: String,
+    pub(crate) redirect_uri: String,
     /// `None` if it is of a product that this program does not know.
-    pub(in crate::accounts) audience: Option<Product>,
-    pub(in crate::accounts) scopes: Scopes,
-    pub(in crate::accounts) challenge: CodeChallenge,
-    pub(in crate::accounts) state: GrantState,
+    pub(crate) audience: Option<Product>,
+    pub(crate) scopes: Scopes,
+    pub(crate) challenge: CodeChallenge,
+    pub(crate) state: GrantState,
     /// The current access token.
-    pub(in crate::accounts) access: Option<Vec<u8>>,
-    pub(in crate::accounts) access_scopes: Scopes,
-    pub(in crate::accounts) access_expires: Micros,
-    pub(in crate::accounts) used: Micros,
+    pub(crate) access: Option<Vec<u8>>,
+    pub(crate) access_scopes: Scopes,
+    pub(crate) access_expires: Micros,
+    pub(crate) used: Micros,
 }
 
 impl FromRow<'_, AnyRow> for StoredGrant {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         let text = |name: &str| row.try_get::<String, _>(name);
         let revoked: Option<Micros> = row.try_get("revoked_us")?;
         let access_expires: Option<Micros> = row.try_get("access_expires_us")?;
@@ -69,46 +69,43 @@ impl FromRow<'_, AnyRow> for StoredGrant {
 
 /// What is stored of a new grant.
 #[derive(Debug)]
-pub(in crate::accounts) struct NewGrant<'a> {
-    pub(in crate::accounts) account: AccountId,
+pub(crate) struct NewGrant<'a> {
+    pub(crate) account: AccountId,
     /// The public part, in the table of keys.
-    pub(in crate::accounts) prefix: &'a str,
-    pub(in crate::accounts) client_id: &'a str,
-    pub(in crate::accounts) client_name: &'a str,
-    pub(in crate::accounts) redirect_uri: &'a str,
-    pub(in crate::accounts) audience: Product,
-    pub(in crate::accounts) scopes: Scopes,
-    pub(in crate::accounts) challenge: &'a CodeChallenge,
-    pub(in crate::accounts) code: KeyHash,
-    pub(in crate::accounts) ends: Micros,
+    pub(crate) prefix: &'a str,
+    pub(crate) client_id: &'a str,
+    pub(crate) client_name: &'a str,
+    pub(crate) redirect_uri: &'a str,
+    pub(crate) audience: Product,
+    pub(crate) scopes: Scopes,
+    pub(crate) challenge: &'a CodeChallenge,
+    pub(crate) code: KeyHash,
+    pub(crate) ends: Micros,
 }
 
 /// What is stored of issued tokens.
 #[derive(Debug)]
-pub(in crate::accounts) struct NewTokens {
-    pub(in crate::accounts) access: KeyHash,
-    pub(in crate::accounts) access_scopes: Scopes,
-    pub(in crate::accounts) access_expires: Micros,
-    pub(in crate::accounts) refresh: KeyHash,
-    pub(in crate::accounts) family: KeyHash,
-    pub(in crate::accounts) ends: Micros,
+pub(crate) struct NewTokens {
+    pub(crate) access: KeyHash,
+    pub(crate) access_scopes: Scopes,
+    pub(crate) access_expires: Micros,
+    pub(crate) refresh: KeyHash,
+    pub(crate) family: KeyHash,
+    pub(crate) ends: Micros,
 }
 
 impl AccountStore {
     /// The grant with this public part.
-    pub(in crate::accounts) async fn grant(
-        &self,
-        prefix: &str,
-    ) -> Result<Option<StoredGrant>, sqlx::Error> {
+    pub(crate) async fn grant(&self, prefix: &str) -> sqlx::Result<Option<StoredGrant>> {
         sqlx::query_as(BY_PREFIX).bind(prefix).fetch_optional(self.database().pool()).await
     }
 
     /// The grants of an account that yield tokens, the last used first.
-    pub(in crate::accounts) async fn live_grants(
+    pub(crate) async fn live_grants(
         &self,
         account: AccountId,
         now: Micros,
-    ) -> Result<Vec<StoredGrant>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<StoredGrant>> {
         sqlx::query_as(
             "SELECT oauth_grants.*, keys.account_id, keys.created_us, keys.revoked_us \
              FROM oauth_grants JOIN keys ON keys.id = oauth_grants.key_id \
@@ -123,11 +120,7 @@ impl AccountStore {
     }
 
     /// Records that a token of a grant was used, unless that was recorded a moment ago.
-    pub(in crate::accounts) async fn touch_grant(
-        &self,
-        key: KeyId,
-        now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    pub(crate) async fn touch_grant(&self, key: KeyId, now: Micros) -> sqlx::Result<()> {
         sqlx::query("UPDATE oauth_grants SET used_us = $2 WHERE key_id = $1 AND used_us <= $3")
             .bind(key.0)
             .bind(now)
@@ -142,19 +135,19 @@ const BY_PREFIX: &str = "SELECT oauth_grants.*, keys.account_id, keys.created_us
     FROM oauth_grants JOIN keys ON keys.id = oauth_grants.key_id WHERE keys.prefix = $1";
 
 /// The grant with this public part, inside a transaction that has locked its account.
-pub(in crate::accounts) async fn grant_by_prefix(
+pub(crate) async fn grant_by_prefix(
     tx: &mut AnyConnection,
     prefix: &str,
-) -> Result<Option<StoredGrant>, sqlx::Error> {
+) -> sqlx::Result<Option<StoredGrant>> {
     sqlx::query_as(BY_PREFIX).bind(prefix).fetch_optional(tx).await
 }
 
 /// False if another grant has the prefix.
-pub(in crate::accounts) async fn insert_grant(
+pub(crate) async fn insert_grant(
     tx: &mut AnyConnection,
     grant: &NewGrant<'_>,
     now: Micros,
-) -> Result<bool, sqlx::Error> {
+) -> sqlx::Result<bool> {
     let key: Option<i64> = sqlx::query_scalar(
         "INSERT INTO keys (account_id, prefix, hash, created_us, is_grant) \
          VALUES ($1, $2, $3, $4, 1) ON CONFLICT (prefix) DO NOTHING RETURNING id",
@@ -187,12 +180,12 @@ pub(in crate::accounts) async fn insert_grant(
 }
 
 /// Stores the tokens that replace all earlier ones of a grant.
-pub(in crate::accounts) async fn issue_tokens(
+pub(crate) async fn issue_tokens(
     tx: &mut AnyConnection,
     key: KeyId,
     tokens: &NewTokens,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query(
         "UPDATE oauth_grants SET access_hash = $2, access_scopes = $3, access_expires_us = $4, \
          refresh_hash = $5, family_hash = $6, ends_us = $7, used_us = $8, \
@@ -212,12 +205,12 @@ pub(in crate::accounts) async fn issue_tokens(
 }
 
 /// False if it was already revoked.
-pub(in crate::accounts) async fn revoke_grant(
+pub(crate) async fn revoke_grant(
     tx: &mut AnyConnection,
     account: AccountId,
     key: KeyId,
     now: Micros,
-) -> Result<bool, sqlx::Error> {
+) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "UPDATE keys SET revoked_us = $3 \
          WHERE id = $2 AND account_id = $1 AND is_grant = 1 AND revoked_us IS NULL",
@@ -231,11 +224,11 @@ pub(in crate::accounts) async fn revoke_grant(
 }
 
 /// Revokes all grants of an account; returns those that were valid until now.
-pub(in crate::accounts) async fn revoke_all_grants(
+pub(crate) async fn revoke_all_grants(
     tx: &mut AnyConnection,
     account: AccountId,
     now: Micros,
-) -> Result<Vec<KeyId>, sqlx::Error> {
+) -> sqlx::Result<Vec<KeyId>> {
     let keys: Vec<i64> = sqlx::query_scalar(
         "UPDATE keys SET revoked_us = $2 \
          WHERE account_id = $1 AND is_grant = 1 AND revoked_us IS NULL RETURNING id",
@@ -249,12 +242,12 @@ pub(in crate::accounts) async fn revoke_all_grants(
 
 /// Revokes the grants of an account that have ended, and beyond a maximum those that were not used
 /// for the longest time. Returns the revoked ones.
-pub(in crate::accounts) async fn keep_newest_grants(
+pub(crate) async fn keep_newest_grants(
     tx: &mut AnyConnection,
     account: AccountId,
     grants_max: u32,
     now: Micros,
-) -> Result<Vec<KeyId>, sqlx::Error> {
+) -> sqlx::Result<Vec<KeyId>> {
     let keys: Vec<i64> = sqlx::query_scalar(
         "UPDATE keys SET revoked_us = $3 \
          WHERE account_id = $1 AND is_grant = 1 AND revoked_us IS NULL AND id NOT IN \
@@ -272,10 +265,10 @@ pub(in crate::accounts) async fn keep_newest_grants(
 
 /// Removes grants that ended, or were revoked, before this time. None of their tokens is valid, so
 /// nobody has to learn of it.
-pub(in crate::accounts) async fn remove_ended_grants(
+pub(crate) async fn remove_ended_grants(
     tx: &mut AnyConnection,
     before: Micros,
-) -> Result<u64, sqlx::Error> {
+) -> sqlx::Result<u64> {
     let done = sqlx::query(
         "DELETE FROM keys WHERE is_grant = 1 AND (revoked_us < $1 \
          OR id IN (SELECT key_id FROM oauth_grants WHERE ends_us < $1))",

@@ -7,26 +7,26 @@ use crate::accounts::{AccountId, Micros, link::LinkKind};
 
 /// A stored link. The link itself is derived from it and a secret.
 #[derive(Debug)]
-pub(in crate::accounts) struct StoredLink {
-    pub(in crate::accounts) id: i64,
-    pub(in crate::accounts) account: AccountId,
-    pub(in crate::accounts) kind: String,
+pub(crate) struct StoredLink {
+    pub(crate) id: i64,
+    pub(crate) account: AccountId,
+    pub(crate) kind: String,
     /// The new address.
-    pub(in crate::accounts) email: Option<String>,
-    pub(in crate::accounts) expires: Micros,
-    pub(in crate::accounts) used: Option<Micros>,
+    pub(crate) email: Option<String>,
+    pub(crate) expires: Micros,
+    pub(crate) used: Option<Micros>,
 }
 
 /// What following a link does. A password takes effect only in the browser that typed it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::accounts) struct Effect<'a> {
-    pub(in crate::accounts) password: Option<&'a str>,
-    pub(in crate::accounts) email: Option<&'a str>,
-    pub(in crate::accounts) visitor: Option<&'a [u8]>,
+pub(crate) struct Effect<'a> {
+    pub(crate) password: Option<&'a str>,
+    pub(crate) email: Option<&'a str>,
+    pub(crate) visitor: Option<&'a [u8]>,
 }
 
 impl FromRow<'_, AnyRow> for StoredLink {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         Ok(Self {
             id: row.try_get("id")?,
             account: AccountId(row.try_get("account_id")?),
@@ -39,10 +39,7 @@ impl FromRow<'_, AnyRow> for StoredLink {
 }
 
 impl AccountStore {
-    pub(in crate::accounts) async fn link(
-        &self,
-        id: i64,
-    ) -> Result<Option<StoredLink>, sqlx::Error> {
+    pub(crate) async fn link(&self, id: i64) -> sqlx::Result<Option<StoredLink>> {
         sqlx::query_as("SELECT * FROM links WHERE id = $1")
             .bind(id)
             .fetch_optional(self.database.pool())
@@ -51,13 +48,13 @@ impl AccountStore {
 }
 
 /// Creates a link with an expiry, and returns its id.
-pub(in crate::accounts) async fn insert_link(
+pub(crate) async fn insert_link(
     tx: &mut AnyConnection,
     (account, kind): (AccountId, LinkKind),
     effect: Effect<'_>,
     expires: Micros,
     now: Micros,
-) -> Result<i64, sqlx::Error> {
+) -> sqlx::Result<i64> {
     sqlx::query_scalar(
         "INSERT INTO links (account_id, kind, password, email, visitor, created_us, expires_us) \
          VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
@@ -75,11 +72,11 @@ pub(in crate::accounts) async fn insert_link(
 
 /// The hash of the password with which this browser last registered the account's address, unless
 /// the address was confirmed since.
-pub(in crate::accounts) async fn registered_password(
+pub(crate) async fn registered_password(
     tx: &mut AnyConnection,
     account: AccountId,
     visitor: &[u8],
-) -> Result<Option<String>, sqlx::Error> {
+) -> sqlx::Result<Option<String>> {
     sqlx::query_scalar(
         "SELECT password FROM links WHERE account_id = $1 AND kind = $2 AND visitor = $3 \
          AND used_us IS NULL AND password IS NOT NULL ORDER BY id DESC LIMIT 1",
@@ -92,11 +89,7 @@ pub(in crate::accounts) async fn registered_password(
 }
 
 /// Uses a link; decides between two concurrent uses. False if it was used before.
-pub(in crate::accounts) async fn use_link(
-    tx: &mut AnyConnection,
-    id: i64,
-    now: Micros,
-) -> Result<bool, sqlx::Error> {
+pub(crate) async fn use_link(tx: &mut AnyConnection, id: i64, now: Micros) -> sqlx::Result<bool> {
     let done = sqlx::query("UPDATE links SET used_us = $2 WHERE id = $1 AND used_us IS NULL")
         .bind(id)
         .bind(now)
@@ -106,11 +99,11 @@ pub(in crate::accounts) async fn use_link(
 }
 
 /// Invalidates all valid links of an account.
-pub(in crate::accounts) async fn void_links(
+pub(crate) async fn void_links(
     tx: &mut AnyConnection,
     account: AccountId,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query("UPDATE links SET used_us = $2 WHERE account_id = $1 AND used_us IS NULL")
         .bind(account.0)
         .bind(now)
@@ -120,19 +113,13 @@ pub(in crate::accounts) async fn void_links(
 }
 
 /// Removes the links of an account, and with them the mails that would deliver them.
-pub(in crate::accounts) async fn remove_links(
-    tx: &mut AnyConnection,
-    account: AccountId,
-) -> Result<(), sqlx::Error> {
+pub(crate) async fn remove_links(tx: &mut AnyConnection, account: AccountId) -> sqlx::Result<()> {
     sqlx::query("DELETE FROM links WHERE account_id = $1").bind(account.0).execute(tx).await?;
     Ok(())
 }
 
 /// Removes links that expired before `before`.
-pub(in crate::accounts) async fn remove_old_links(
-    tx: &mut AnyConnection,
-    before: Micros,
-) -> Result<u64, sqlx::Error> {
+pub(crate) async fn remove_old_links(tx: &mut AnyConnection, before: Micros) -> sqlx::Result<u64> {
     let done =
         sqlx::query("DELETE FROM links WHERE expires_us < $1").bind(before).execute(tx).await?;
     Ok(done.rows_affected())

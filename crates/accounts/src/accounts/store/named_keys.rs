@@ -7,10 +7,7 @@ use crate::accounts::{AccountId, KeyId, Micros};
 
 impl AccountStore {
     /// The named keys of an account that are not revoked, the newest first.
-    pub(in crate::accounts) async fn named_keys(
-        &self,
-        account: AccountId,
-    ) -> Result<Vec<StoredKey>, sqlx::Error> {
+    pub(crate) async fn named_keys(&self, account: AccountId) -> sqlx::Result<Vec<StoredKey>> {
         let rows = sqlx::query_as(
             "SELECT * FROM key_addons \
              WHERE account_id = $1 AND name IS NOT NULL AND revoked_us IS NULL \
@@ -24,10 +21,10 @@ impl AccountStore {
 }
 
 /// How many named keys of an account are not revoked.
-pub(in crate::accounts) async fn count_named_keys(
+pub(crate) async fn count_named_keys(
     tx: &mut AnyConnection,
     account: AccountId,
-) -> Result<i64, sqlx::Error> {
+) -> sqlx::Result<i64> {
     sqlx::query_scalar(
         "SELECT count(*) FROM keys \
          WHERE account_id = $1 AND name IS NOT NULL AND revoked_us IS NULL",
@@ -38,11 +35,11 @@ pub(in crate::accounts) async fn count_named_keys(
 }
 
 /// Revokes the named keys of an account that have ended, and returns their number.
-pub(in crate::accounts) async fn revoke_ended_named_keys(
+pub(crate) async fn revoke_ended_named_keys(
     tx: &mut AnyConnection,
     account: AccountId,
     now: Micros,
-) -> Result<i64, sqlx::Error> {
+) -> sqlx::Result<i64> {
     let done = sqlx::query(
         "UPDATE keys SET revoked_us = $2 \
          WHERE account_id = $1 AND name IS NOT NULL AND revoked_us IS NULL AND ends_us <= $2",
@@ -55,11 +52,11 @@ pub(in crate::accounts) async fn revoke_ended_named_keys(
 }
 
 /// How many named keys an account has got since a moment, whatever became of them.
-pub(in crate::accounts) async fn count_new_named_keys(
+pub(crate) async fn count_new_named_keys(
     tx: &mut AnyConnection,
     account: AccountId,
     since: Micros,
-) -> Result<i64, sqlx::Error> {
+) -> sqlx::Result<i64> {
     sqlx::query_scalar(
         "SELECT count(*) FROM keys \
          WHERE account_id = $1 AND name IS NOT NULL AND created_us > $2",
@@ -71,12 +68,12 @@ pub(in crate::accounts) async fn count_new_named_keys(
 }
 
 /// Revokes a named key; `None` if the account has no such key, or it is revoked.
-pub(in crate::accounts) async fn revoke_named_key(
+pub(crate) async fn revoke_named_key(
     tx: &mut AnyConnection,
     account: AccountId,
     prefix: &str,
     now: Micros,
-) -> Result<Option<KeyId>, sqlx::Error> {
+) -> sqlx::Result<Option<KeyId>> {
     let key: Option<i64> = sqlx::query_scalar(
         "UPDATE keys SET revoked_us = $3 \
          WHERE account_id = $1 AND prefix = $2 AND name IS NOT NULL AND revoked_us IS NULL \
@@ -91,11 +88,11 @@ pub(in crate::accounts) async fn revoke_named_key(
 }
 
 /// Revokes all keys of an account but the named ones, and its grants; returns those that were valid until now.
-pub(in crate::accounts) async fn revoke_main_keys(
+pub(crate) async fn revoke_main_keys(
     tx: &mut AnyConnection,
     account: AccountId,
     now: Micros,
-) -> Result<Vec<KeyId>, sqlx::Error> {
+) -> sqlx::Result<Vec<KeyId>> {
     let keys: Vec<i64> = sqlx::query_scalar(
         "UPDATE keys SET revoked_us = $2 \
          WHERE account_id = $1 AND name IS NULL AND revoked_us IS NULL RETURNING id",

@@ -7,15 +7,15 @@ use crate::accounts::{AccountId, AdminId, Micros, secret::Hash, session::Session
 
 /// A stored session.
 #[derive(Debug)]
-pub(in crate::accounts) struct StoredSession {
-    pub(in crate::accounts) who: SessionOwner,
-    pub(in crate::accounts) created: Micros,
-    pub(in crate::accounts) seen: Micros,
-    pub(in crate::accounts) expires: Micros,
+pub(crate) struct StoredSession {
+    pub(crate) who: SessionOwner,
+    pub(crate) created: Micros,
+    pub(crate) seen: Micros,
+    pub(crate) expires: Micros,
 }
 
 impl FromRow<'_, AnyRow> for StoredSession {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         let account: Option<i64> = row.try_get("account_id")?;
         let who = match account {
             Some(account) => SessionOwner::Customer(AccountId(account)),
@@ -32,10 +32,7 @@ impl FromRow<'_, AnyRow> for StoredSession {
 
 impl AccountStore {
     /// The session with this digest, unless its account is blocked or deleted.
-    pub(in crate::accounts) async fn session(
-        &self,
-        hash: &Hash,
-    ) -> Result<Option<StoredSession>, sqlx::Error> {
+    pub(crate) async fn session(&self, hash: &Hash) -> sqlx::Result<Option<StoredSession>> {
         sqlx::query_as(
             "SELECT sessions.* FROM sessions \
              LEFT JOIN accounts ON accounts.id = sessions.account_id \
@@ -48,11 +45,7 @@ impl AccountStore {
     }
 
     /// Records a visit. A later one that was recorded meanwhile stays.
-    pub(in crate::accounts) async fn touch_session(
-        &self,
-        hash: &Hash,
-        now: Micros,
-    ) -> Result<(), sqlx::Error> {
+    pub(crate) async fn touch_session(&self, hash: &Hash, now: Micros) -> sqlx::Result<()> {
         sqlx::query("UPDATE sessions SET seen_us = $2 WHERE hash = $1 AND seen_us < $2")
             .bind(&hash[..])
             .bind(now)
@@ -61,7 +54,7 @@ impl AccountStore {
         Ok(())
     }
 
-    pub(in crate::accounts) async fn remove_session(&self, hash: &Hash) -> Result<(), sqlx::Error> {
+    pub(crate) async fn remove_session(&self, hash: &Hash) -> sqlx::Result<()> {
         sqlx::query("DELETE FROM sessions WHERE hash = $1")
             .bind(&hash[..])
             .execute(self.database.pool())
@@ -70,13 +63,13 @@ impl AccountStore {
     }
 }
 
-pub(in crate::accounts) async fn insert_session(
+pub(crate) async fn insert_session(
     tx: &mut AnyConnection,
     hash: &Hash,
     who: SessionOwner,
     expires: Micros,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let (account, admin) = match who {
         SessionOwner::Customer(account) => (Some(account.0), None),
         SessionOwner::Admin(admin) => (None, Some(admin.0)),
@@ -95,20 +88,20 @@ pub(in crate::accounts) async fn insert_session(
     Ok(())
 }
 
-pub(in crate::accounts) async fn remove_sessions(
+pub(crate) async fn remove_sessions(
     tx: &mut AnyConnection,
     account: AccountId,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query("DELETE FROM sessions WHERE account_id = $1").bind(account.0).execute(tx).await?;
     Ok(())
 }
 
 /// Removes the oldest sessions of an account beyond a maximum.
-pub(in crate::accounts) async fn keep_newest_sessions(
+pub(crate) async fn keep_newest_sessions(
     tx: &mut AnyConnection,
     account: AccountId,
     sessions_max: u32,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     sqlx::query(
         "DELETE FROM sessions WHERE account_id = $1 AND hash NOT IN \
          (SELECT hash FROM sessions WHERE account_id = $1 ORDER BY created_us DESC, hash LIMIT $2)",
@@ -121,11 +114,11 @@ pub(in crate::accounts) async fn keep_newest_sessions(
 }
 
 /// Removes sessions that have ended by now, or had no visit since `idle_since`.
-pub(in crate::accounts) async fn remove_ended_sessions(
+pub(crate) async fn remove_ended_sessions(
     tx: &mut AnyConnection,
     idle_since: Micros,
     now: Micros,
-) -> Result<u64, sqlx::Error> {
+) -> sqlx::Result<u64> {
     let done = sqlx::query("DELETE FROM sessions WHERE expires_us <= $1 OR seen_us <= $2")
         .bind(now)
         .bind(idle_since)

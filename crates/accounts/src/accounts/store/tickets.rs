@@ -7,13 +7,13 @@ use crate::accounts::{KeyId, Micros, secret::Hash};
 
 impl AccountStore {
     /// False if the key has `max` tickets that have not ended.
-    pub(in crate::accounts) async fn insert_ticket(
+    pub(crate) async fn insert_ticket(
         &self,
         hash: &Hash,
         key: KeyId,
         until: Micros,
         (now, max): (Micros, u32),
-    ) -> Result<bool, sqlx::Error> {
+    ) -> sqlx::Result<bool> {
         let ended = sqlx::query("DELETE FROM socket_tickets WHERE key_id = $1 AND until_us <= $2");
         ended.bind(key.0).bind(now).execute(self.database().pool()).await?;
         let inserted = sqlx::query(
@@ -30,10 +30,7 @@ impl AccountStore {
     }
 
     /// Removes a ticket; returns its key and when it ends. Of concurrent calls one gets it.
-    pub(in crate::accounts) async fn take_ticket(
-        &self,
-        hash: &Hash,
-    ) -> Result<Option<(KeyId, Micros)>, sqlx::Error> {
+    pub(crate) async fn take_ticket(&self, hash: &Hash) -> sqlx::Result<Option<(KeyId, Micros)>> {
         let taken =
             sqlx::query("DELETE FROM socket_tickets WHERE hash = $1 RETURNING key_id, until_us")
                 .bind(&hash[..])
@@ -44,10 +41,10 @@ impl AccountStore {
 }
 
 /// Deletes the tickets that ended before this moment.
-pub(in crate::accounts) async fn remove_ended_tickets(
+pub(crate) async fn remove_ended_tickets(
     tx: &mut AnyConnection,
     before: Micros,
-) -> Result<u64, sqlx::Error> {
+) -> sqlx::Result<u64> {
     let done = sqlx::query("DELETE FROM socket_tickets WHERE until_us < $1").bind(before);
     Ok(done.execute(tx).await?.rows_affected())
 }

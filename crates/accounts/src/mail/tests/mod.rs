@@ -106,8 +106,7 @@ fn empty_outbox(
     (stop, start(config, context, link, &stopped).unwrap())
 }
 
-type LinkText =
-    std::pin::Pin<Box<dyn Future<Output = Result<Option<String>, AccountsError>> + Send>>;
+type LinkText = std::pin::Pin<Box<dyn Future<Output = Result<Option<String>>> + Send>>;
 
 /// Settings with which a test does not wait long.
 fn settings(port: u16) -> MailConfig {

@@ -28,7 +28,7 @@ impl ArchiveStore {
         &self,
         filter: &AppearanceFilter,
         window: Window,
-    ) -> Result<(usize, Vec<Appearance>), sqlx::Error> {
+    ) -> sqlx::Result<(usize, Vec<Appearance>)> {
         let mut conditions = Conditions::default();
         let is_sqlite = self.database.is_sqlite();
         conditions.number("public_id = ?", filter.id.map(signed));
@@ -51,7 +51,7 @@ impl ArchiveStore {
     pub(in crate::archive) async fn appearances_in(
         &self,
         matches: &[Key],
-    ) -> Result<Vec<Appearance>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<Appearance>> {
         let ids = ("match_id", matches);
         let rows = self.rows_with(COLUMNS, "archive_appearances", ids, "").await?;
         rows.into_iter().map(PackedAppearance::appearance).collect()
@@ -64,7 +64,7 @@ impl ArchiveStore {
         (season, matches): (Key, &[Key]),
         leader: Leader,
         limit: usize,
-    ) -> Result<Vec<LeaderRow>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<LeaderRow>> {
         let is_sqlite = self.database.is_sqlite();
         let (counted, of_season) = (leader.expression(is_sqlite), ids_in(is_sqlite, "$3"));
         let leaders = format!(
@@ -96,7 +96,7 @@ impl ArchiveStore {
         &self,
         matches: &[Key],
         leader: Leader,
-    ) -> Result<u64, sqlx::Error> {
+    ) -> sqlx::Result<u64> {
         let is_sqlite = self.database.is_sqlite();
         let (counted, wanted) = (leader.expression(is_sqlite), ids_in(is_sqlite, "$1"));
         let counts = match leader.is_rarely_counted() {
@@ -115,7 +115,7 @@ impl ArchiveStore {
 pub(super) async fn put(
     steps: &mut BatchWriter<'_>,
     appearances: &[Appearance],
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     for chunk in appearances.chunks(rows_max(16)) {
         let statement = format!(
             "INSERT INTO archive_appearances ({COLUMNS}) VALUES {}
@@ -155,10 +155,7 @@ pub(super) async fn put(
 }
 
 /// Removes players who are no longer in a match.
-pub(super) async fn remove(
-    steps: &mut BatchWriter<'_>,
-    gone: &[(Key, Key)],
-) -> Result<(), sqlx::Error> {
+pub(super) async fn remove(steps: &mut BatchWriter<'_>, gone: &[(Key, Key)]) -> sqlx::Result<()> {
     for (match_id, player) in gone {
         let remove =
             sqlx::query("DELETE FROM archive_appearances WHERE match_id = $1 AND player = $2");
@@ -190,7 +187,7 @@ struct PackedAppearance {
 }
 
 impl PackedAppearance {
-    fn appearance(self) -> Result<Appearance, sqlx::Error> {
+    fn appearance(self) -> sqlx::Result<Appearance> {
         let stats = serde_json::from_str(&self.stats);
         Ok(Appearance {
             public_id: self.public_id.map(unsigned),

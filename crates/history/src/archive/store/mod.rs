@@ -50,7 +50,7 @@ impl ArchiveStore {
     }
 
     /// Stores that term. From then on no node that led before can write.
-    pub(super) async fn store_term(&self) -> Result<(), sqlx::Error> {
+    pub(super) async fn store_term(&self) -> sqlx::Result<()> {
         within(STATEMENT_MAX, self.database.store_term()).await
     }
 
@@ -59,29 +59,29 @@ impl ArchiveStore {
     }
 
     /// The number of the last write.
-    pub(super) async fn last_change(&self) -> Result<i64, sqlx::Error> {
+    pub(super) async fn last_change(&self) -> sqlx::Result<i64> {
         let change = sqlx::query_scalar("SELECT change FROM archive_counter WHERE id = 1");
         within(STATEMENT_MAX, change.fetch_one(self.database.pool())).await
     }
 
-    pub(super) async fn summaries(&self) -> Result<Vec<MatchSummary>, sqlx::Error> {
-        let summaries = sqlx::query("SELECT brief, packed_summary FROM archive_matches");
+    pub(super) async fn summaries(&self) -> sqlx::Result<Vec<MatchSummary>> {
+        let summaries = sqlx::query("SELECT packed_summary FROM archive_matches");
         summaries.try_map(|row| summary(&row)).fetch_all(self.database.pool()).await
     }
 
     /// Those of the writes after this one.
-    pub(super) async fn newer_than(&self, change: i64) -> Result<Vec<MatchSummary>, sqlx::Error> {
-        let summaries = "SELECT brief, packed_summary FROM archive_matches WHERE change > $1";
+    pub(super) async fn newer_than(&self, change: i64) -> sqlx::Result<Vec<MatchSummary>> {
+        let summaries = "SELECT packed_summary FROM archive_matches WHERE change > $1";
         let summaries = sqlx::query(summaries).bind(change);
         summaries.try_map(|row| summary(&row)).fetch_all(self.database.pool()).await
     }
 
-    pub(super) async fn entities(&self) -> Result<Vec<Entity>, sqlx::Error> {
+    pub(super) async fn entities(&self) -> sqlx::Result<Vec<Entity>> {
         self.entities_since(0).await
     }
 
     /// Those of the writes after this one.
-    pub(super) async fn entities_since(&self, change: i64) -> Result<Vec<Entity>, sqlx::Error> {
+    pub(super) async fn entities_since(&self, change: i64) -> sqlx::Result<Vec<Entity>> {
         let entities = sqlx::query("SELECT * FROM archive_entities WHERE change > $1").bind(change);
         entities.try_map(|row| entity(&row)).fetch_all(self.database.pool()).await
     }
@@ -90,21 +90,17 @@ impl ArchiveStore {
     pub(super) async fn records_without_detail(
         &self,
         ids: &[Key],
-    ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        self.read(ids, "id, brief, packed_summary, record, packed_outline", outline).await
+    ) -> sqlx::Result<Vec<Arc<MatchRecord>>> {
+        self.read(ids, "id, packed_summary, packed_outline", outline).await
     }
 
     /// The records in this order; unknown ones are left out.
-    pub(super) async fn records(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+    pub(super) async fn records(&self, ids: &[Key]) -> sqlx::Result<Vec<Arc<MatchRecord>>> {
         // Not `*`: PostgreSQL refuses a prepared `*` once a migration has added a column.
-        let columns = "id, brief, packed_summary, record, packed_outline, detail, packed_detail";
+        let columns = "id, packed_summary, packed_outline, packed_detail";
         self.read(ids, columns, |row| {
             let mut record = outline(row)?;
-            if let Some(detail) = unpacked(row, "packed_detail")? {
-                record.complete(detail);
-            } else if row.try_get::<Option<&str>, _>("detail")?.is_some() {
-                record.complete(json(row, "detail")?);
-            }
+            record.complete(document(row, "packed_detail")?);
             Ok(record)
         })
         .await
@@ -114,7 +110,7 @@ impl ArchiveStore {
     async fn unpacked<R: DeserializeOwned>(
         &self,
         query: Statement<'_>,
-    ) -> Result<impl Iterator<Item = R> + use<R>, sqlx::Error> {
+    ) -> sqlx::Result<impl Iterator<Item = R> + use<R>> {
         let found = within(STATEMENT_MAX, query.fetch_one(self.database.pool())).await?;
         json::<Vec<R>>(&found, "packed").map(Vec::into_iter)
     }
@@ -127,7 +123,7 @@ impl ArchiveStore {
         conditions: &Conditions,
         order: &str,
         window: Window,
-    ) -> Result<impl Iterator<Item = R> + use<R>, sqlx::Error> {
+    ) -> sqlx::Result<impl Iterator<Item = R> + use<R>> {
         let bound = conditions.count();
         let rows = format!(
             "FROM {table} {} ORDER BY {order} LIMIT ${} OFFSET ${}",
@@ -147,7 +143,7 @@ impl ArchiveStore {
         table: &str,
         (column, ids): (&str, &[Key]),
         rest: &str,
-    ) -> Result<Vec<R>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<R>> {
         let mut all = Vec::new();
         for chunk in ids.chunks(statement::IDS_MAX) {
             let wanted = ids_in(self.database.is_sqlite(), "$1");
@@ -160,7 +156,7 @@ impl ArchiveStore {
     }
 
     /// The number of rows of a table that satisfy these conditions.
-    async fn count(&self, table: &str, conditions: &Conditions) -> Result<usize, sqlx::Error> {
+    async fn count(&self, table: &str, conditions: &Conditions) -> sqlx::Result<usize> {
         let count = format!("SELECT count(*) AS n FROM {table} {}", conditions.text_of_all());
         let count = conditions.bind(sqlx::query(AssertSqlSafe(count)));
         let count: i64 = count.fetch_one(self.database.pool()).await?.try_get("n")?;
@@ -171,7 +167,7 @@ impl ArchiveStore {
     pub(super) async fn sort_as_stored(
         &self,
         records: &mut [Arc<MatchRecord>],
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         // Writers of PostgreSQL, who do not wait for one another, need one order.
         if !self.database.is_sqlite() {
             return Ok(());
@@ -187,8 +183,8 @@ impl ArchiveStore {
         &self,
         ids: &[Key],
         columns: &'static str,
-        record: impl Fn(&AnyRow) -> Result<MatchRecord, sqlx::Error> + Copy + Send,
-    ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+        record: impl Fn(&AnyRow) -> sqlx::Result<MatchRecord> + Copy + Send,
+    ) -> sqlx::Result<Vec<Arc<MatchRecord>>> {
         let mut found = HashMap::with_capacity(ids.len());
         for chunk in ids.chunks(statement::IDS_MAX) {
             let wanted = ids_in(self.database.is_sqlite(), "$1");
@@ -210,7 +206,7 @@ impl ArchiveStore {
         write: &Write<'_>,
         pace: &mut WriteBudget,
         now: Micros,
-    ) -> Result<i64, sqlx::Error> {
+    ) -> sqlx::Result<i64> {
         // Before the transaction, because serialising takes longer than writing.
         let records = write.records.iter().map(|record| RecordRow::from_record(record));
         let records = records.collect::<Result<Vec<_>, _>>()?;
@@ -242,7 +238,7 @@ pub(super) struct Write<'a> {
 }
 
 /// Increments the counter, which blocks all other writers until this transaction commits.
-async fn next_change(connection: &mut AnyConnection) -> Result<i64, sqlx::Error> {
+async fn next_change(connection: &mut AnyConnection) -> sqlx::Result<i64> {
     let next = "UPDATE archive_counter SET change = change + 1 WHERE id = 1 RETURNING change";
     within(STATEMENT_MAX, sqlx::query_scalar(next).fetch_one(connection)).await
 }
@@ -256,7 +252,7 @@ struct RecordRow<'a> {
 }
 
 impl<'a> RecordRow<'a> {
-    fn from_record(record: &'a MatchRecord) -> Result<Self, sqlx::Error> {
+    fn from_record(record: &'a MatchRecord) -> sqlx::Result<Self> {
         let summary = &record.summary;
         let status = serde_json::to_value(summary.status).map_err(encode)?;
         let (outline, detail) = record.split();
@@ -273,15 +269,15 @@ async fn put_match(
     RecordRow { summary, status, packed: [packed_summary, outline, detail] }: RecordRow<'_>,
     now: Micros,
     change: i64,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let put = sqlx::query(
         "INSERT INTO archive_matches (id, sport, start_us, status, brief, record, packed_summary,
              packed_outline, packed_detail, seen_us, change)
          VALUES ($1, $2, $3, $4, '', '', $5, $6, $7, $8, $9)
          ON CONFLICT (id) DO UPDATE SET sport = excluded.sport, start_us = excluded.start_us,
-             status = excluded.status, brief = '', record = '', packed_summary = excluded.packed_summary,
+             status = excluded.status, packed_summary = excluded.packed_summary,
              packed_outline = excluded.packed_outline, packed_detail = excluded.packed_detail,
-             detail = NULL, seen_us = excluded.seen_us, change = excluded.change",
+             seen_us = excluded.seen_us, change = excluded.change",
     )
     .bind(signed(summary.id))
     .bind(summary.sport.as_str())
@@ -300,7 +296,7 @@ async fn put_entity(
     connection: &mut AnyConnection,
     entity: &Entity,
     change: i64,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let put = sqlx::query(
         "INSERT INTO archive_entities (kind, id, sport, name, parent, country, about, change)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -320,7 +316,7 @@ async fn put_entity(
     Ok(())
 }
 
-fn entity(row: &AnyRow) -> Result<Entity, sqlx::Error> {
+fn entity(row: &AnyRow) -> sqlx::Result<Entity> {
     let (kind, sport): (String, String) = (row.try_get("kind")?, row.try_get("sport")?);
     let kinds = EntityKind::ALL.into_iter();
     let kind = kinds.into_iter().find(|candidate| candidate.as_str() == kind);
@@ -340,28 +336,21 @@ fn entity(row: &AnyRow) -> Result<Entity, sqlx::Error> {
     })
 }
 
-fn summary(row: &AnyRow) -> Result<MatchSummary, sqlx::Error> {
-    unpacked(row, "packed_summary")?.map_or_else(|| json(row, "brief"), Ok)
+fn summary(row: &AnyRow) -> sqlx::Result<MatchSummary> {
+    document(row, "packed_summary")
 }
 
 /// A record without its detail.
-fn outline(row: &AnyRow) -> Result<MatchRecord, sqlx::Error> {
-    match unpacked(row, "packed_outline")? {
-        Some(outline) => Ok(MatchRecord::from_outline(summary(row)?, outline)),
-        None => json(row, "record"),
-    }
+fn outline(row: &AnyRow) -> sqlx::Result<MatchRecord> {
+    Ok(MatchRecord::from_outline(summary(row)?, document(row, "packed_outline")?))
 }
 
-/// A document of a column that versions before 0.1.0 left empty.
-pub(super) fn unpacked<T: DeserializeOwned>(
-    row: &AnyRow,
-    column: &str,
-) -> Result<Option<T>, sqlx::Error> {
-    let packed: Option<Vec<u8>> = row.try_get(column)?;
-    packed.map(|packed| pack::expanded(&packed)).transpose()
+/// The compressed document of a column.
+pub(super) fn document<T: DeserializeOwned>(row: &AnyRow, column: &str) -> sqlx::Result<T> {
+    pack::expanded(&row.try_get::<Vec<u8>, _>(column)?)
 }
 
-pub(super) fn json<T: DeserializeOwned>(row: &AnyRow, column: &str) -> Result<T, sqlx::Error> {
+fn json<T: DeserializeOwned>(row: &AnyRow, column: &str) -> sqlx::Result<T> {
     let text: &str = row.try_get(column)?;
     serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }

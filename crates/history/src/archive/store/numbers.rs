@@ -21,10 +21,7 @@ impl ArchiveStore {
     /// Gives each new appearance the first of its choices that no other row uses. If another
     /// program takes that number before these rows are written, the write fails, and the next
     /// attempt succeeds.
-    pub(in crate::archive) async fn number(
-        &self,
-        entries: &mut PendingRows,
-    ) -> Result<(), sqlx::Error> {
+    pub(in crate::archive) async fn number(&self, entries: &mut PendingRows) -> sqlx::Result<()> {
         let mut new: Vec<_> = entries
             .appearances
             .iter_mut()
@@ -39,7 +36,7 @@ impl ArchiveStore {
         &self,
         count: u32,
         rows: &mut [(Key, &mut Option<Key>)],
-    ) -> Result<(), sqlx::Error> {
+    ) -> sqlx::Result<()> {
         let mut chosen = HashSet::with_capacity(rows.len());
         for chunk in rows.chunks_mut(IDS_MAX) {
             let mut open: Vec<_> = chunk
@@ -71,7 +68,7 @@ impl ArchiveStore {
         Ok(())
     }
 
-    async fn taken(&self, ids: &[Key]) -> Result<HashSet<Key>, sqlx::Error> {
+    async fn taken(&self, ids: &[Key]) -> sqlx::Result<HashSet<Key>> {
         let wanted = ids_in(self.database.is_sqlite(), "$1");
         let taken =
             format!("SELECT public_id FROM archive_appearances WHERE public_id IN {wanted}");

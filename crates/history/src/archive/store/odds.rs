@@ -9,10 +9,10 @@ use base::Micros;
 use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
-    ArchiveStore, decode, json,
+    ArchiveStore, decode,
     pack::{pack_prices, pack_ticks, unpack_prices, unpack_ticks},
     signed,
-    statement::{Conditions, id_array, ids_in, packed, rows, rows_max, whole},
+    statement::{Conditions, id_array, ids_in, rows, rows_max, whole},
     trail::{self, TrailBlock},
     unsigned,
 };
@@ -50,7 +50,7 @@ impl ArchiveStore {
         filter: &OddsFilter,
         window: Window,
         current: impl Fn(Key) -> Option<Arc<MatchRecord>>,
-    ) -> Result<(usize, Vec<OddsRow>), sqlx::Error> {
+    ) -> sqlx::Result<(usize, Vec<OddsRow>)> {
         let mut page = OddsPage::new(filter, window);
         let matches = filter.matches.as_ref();
         if let Some(few) = matches.filter(|matches| matches.len() <= MATCHES_AT_ONCE) {
@@ -83,10 +83,7 @@ impl ArchiveStore {
     }
 
     /// The prices of up to [`MATCHES_AT_ONCE`] matches.
-    async fn prices(
-        &self,
-        matches: &[Key],
-    ) -> Result<BTreeMap<Key, Vec<StoredPrice>>, sqlx::Error> {
+    async fn prices(&self, matches: &[Key]) -> sqlx::Result<BTreeMap<Key, Vec<StoredPrice>>> {
         if matches.is_empty() {
             return Ok(BTreeMap::new());
         }
@@ -95,18 +92,12 @@ impl ArchiveStore {
     }
 
     /// The row of this public id.
-    pub(in crate::archive) async fn odds_row(
-        &self,
-        id: Key,
-    ) -> Result<Option<OddsRow>, sqlx::Error> {
+    pub(in crate::archive) async fn odds_row(&self, id: Key) -> sqlx::Result<Option<OddsRow>> {
         let found = sqlx::query(
-            "SELECT p.match_id, p.prices FROM archive_price_ids i
-             JOIN archive_prices p ON p.match_id = i.match_id WHERE i.public_id = $1
-             UNION ALL SELECT match_id, prices FROM archive_prices
-             WHERE match_id >= $2 AND match_id < $3",
+            "SELECT match_id, prices FROM archive_prices WHERE match_id >= $1 AND match_id < $2",
         );
         let until = if id > PUBLIC_BASE_MAX { i64::MAX } else { signed(id) };
-        let found = found.bind(signed(id)).bind(signed(id.saturating_sub(PUBLIC_IDS))).bind(until);
+        let found = found.bind(signed(id.saturating_sub(PUBLIC_IDS))).bind(until);
         let found = found.try_map(|row: AnyRow| prices_of(&row)).fetch_all(self.pool()).await?;
         let prices = found.into_iter().flat_map(|(_, prices)| prices);
         let mut rows = prices.map(|stored| stored.row);
@@ -118,7 +109,7 @@ impl ArchiveStore {
         &self,
         match_id: Key,
         rows: &[Key],
-    ) -> Result<Vec<Tick>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<Tick>> {
         let rows: HashSet<_> = rows.iter().collect();
         let blocks =
             sqlx::query("SELECT ticks FROM archive_trails WHERE match_id = $1 ORDER BY number");
@@ -133,7 +124,7 @@ impl ArchiveStore {
         Ok(ticks)
     }
 
-    pub(in crate::archive) async fn bookmakers(&self) -> Result<Vec<Arc<str>>, sqlx::Error> {
+    pub(in crate::archive) async fn bookmakers(&self) -> sqlx::Result<Vec<Arc<str>>> {
         self.bookmakers_since(0).await
     }
 
@@ -141,7 +132,7 @@ impl ArchiveStore {
     pub(in crate::archive) async fn bookmakers_since(
         &self,
         change: i64,
-    ) -> Result<Vec<Arc<str>>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<Arc<str>>> {
         let slugs =
             sqlx::query("SELECT slug FROM archive_bookmakers WHERE change > $1").bind(change);
         let slugs = slugs.try_map(|row: AnyRow| Ok(row.try_get::<String, _>("slug")?.into()));
@@ -152,7 +143,7 @@ impl ArchiveStore {
     pub(in crate::archive) async fn stored_prices(
         &self,
         matches: &[Key],
-    ) -> Result<Vec<StoredPrice>, sqlx::Error> {
+    ) -> sqlx::Result<Vec<StoredPrice>> {
         let mut all = Vec::new();
         for some in matches.chunks(MATCHES_AT_ONCE) {
             all.extend(self.prices(some).await?.into_values().flatten());
@@ -168,7 +159,7 @@ pub(super) async fn put_prices(
     steps: &mut BatchWriter<'_>,
     prices: &[StoredPrice],
     ticks: &[Tick],
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let mut changes: BTreeMap<Key, MatchChanges<'_>> = BTreeMap::new();
     for stored in prices {
         changes.entry(stored.row.match_id).or_default().prices.push(stored);
@@ -192,7 +183,7 @@ pub(super) async fn put_prices(
             let prices = stored.entry(*id).or_default();
             merge(prices, &changes.prices);
             if prices.iter().any(|stored| stored.row.public_id.is_none()) {
-                taken.extend(public_ids_near(connection, is_sqlite, *id).await?);
+                taken.extend(public_ids_near(connection, *id).await?);
                 number(prices, &mut taken)?;
             }
         }
@@ -228,7 +219,7 @@ fn merge(stored: &mut Vec<StoredPrice>, changed: &[&StoredPrice]) {
 }
 
 /// Gives each row of a match without a public id the first of its choices that is not taken.
-fn number(prices: &mut [StoredPrice], taken: &mut HashSet<Key>) -> Result<(), sqlx::Error> {
+fn number(prices: &mut [StoredPrice], taken: &mut HashSet<Key>) -> sqlx::Result<()> {
     for StoredPrice { row, .. } in prices.iter_mut().filter(|stored| stored.row.public_id.is_none())
     {
         let free = public_choices(row.match_id, row.id).find(|number| taken.insert(*number));
@@ -243,9 +234,8 @@ fn number(prices: &mut [StoredPrice], taken: &mut HashSet<Key>) -> Result<(), sq
 /// transaction that gives ids waits for the one before.
 async fn public_ids_near(
     connection: &mut AnyConnection,
-    is_sqlite: bool,
     match_id: Key,
-) -> Result<HashSet<Key>, sqlx::Error> {
+) -> sqlx::Result<HashSet<Key>> {
     let base = public_base(match_id);
     let before = base + PUBLIC_IDS;
     let until = if before > PUBLIC_BASE_MAX { i64::MAX } else { signed(before) };
@@ -254,16 +244,9 @@ async fn public_ids_near(
     );
     let near = near.bind(signed(base.saturating_sub(PUBLIC_IDS))).bind(until);
     let near = near.try_map(|row: AnyRow| prices_of(&row));
-    let near = within(STATEMENT_MAX, near.fetch_all(&mut *connection)).await?;
-    // Of rows from before public ids were near one another.
-    let rest = "FROM archive_price_ids WHERE public_id > $1 AND public_id <= $2";
-    let old = packed(is_sqlite, "public_id", rest);
-    let old = sqlx::query(AssertSqlSafe(old)).bind(signed(base)).bind(signed(before));
-    let old: Vec<[Key; 1]> =
-        json(&within(STATEMENT_MAX, old.fetch_one(connection)).await?, "packed")?;
+    let near = within(STATEMENT_MAX, near.fetch_all(connection)).await?;
     let near = near.into_iter().flat_map(|(_, prices)| prices);
-    let near = near.filter_map(|stored| stored.row.public_id);
-    Ok(near.chain(old.into_iter().flatten()).collect())
+    Ok(near.filter_map(|stored| stored.row.public_id).collect())
 }
 
 /// Closes all prices of these matches.
@@ -271,7 +254,7 @@ pub(super) async fn close(
     steps: &mut BatchWriter<'_>,
     matches: &[Key],
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     let is_sqlite = steps.is_sqlite();
     for some in matches.chunks(MATCHES_WRITTEN) {
         let connection = steps.next().await?;
@@ -291,31 +274,24 @@ pub(in crate::archive) async fn remove(
     connection: &mut AnyConnection,
     is_sqlite: bool,
     matches: &[Key],
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     for some in matches.chunks(MATCHES_AT_ONCE) {
-        let stored = prices_in(connection, is_sqlite, some).await?;
-        let public_ids: Vec<Key> =
-            stored.values().flatten().filter_map(|stored| stored.row.public_id).collect();
         let wanted = ids_in(is_sqlite, "$1");
-        for (table, column, ids) in [
-            ("archive_price_ids", "public_id", &*public_ids),
-            ("archive_trails", "match_id", some),
-            ("archive_prices", "match_id", some),
-        ] {
-            let delete = format!("DELETE FROM {table} WHERE {column} IN {wanted}");
-            let delete = sqlx::query(AssertSqlSafe(delete)).bind(id_array(ids));
+        for table in ["archive_trails", "archive_prices"] {
+            let delete = format!("DELETE FROM {table} WHERE match_id IN {wanted}");
+            let delete = sqlx::query(AssertSqlSafe(delete)).bind(id_array(some));
             within(database::DELETION_MAX, delete.execute(&mut *connection)).await?;
         }
     }
     Ok(())
 }
 
-fn prices_of(row: &AnyRow) -> Result<(Key, Vec<StoredPrice>), sqlx::Error> {
+fn prices_of(row: &AnyRow) -> sqlx::Result<(Key, Vec<StoredPrice>)> {
     let id = unsigned(row.try_get("match_id")?);
     Ok((id, unpack_prices(id, &row.try_get::<Vec<u8>, _>("prices")?)?))
 }
 
-fn block_of(row: &AnyRow) -> Result<(Key, TrailBlock), sqlx::Error> {
+fn block_of(row: &AnyRow) -> sqlx::Result<(Key, TrailBlock)> {
     let ticks = unpack_ticks(&row.try_get::<Vec<u8>, _>("ticks")?)?;
     let block = TrailBlock::new(row.try_get("number")?, ticks);
     let block = block.ok_or_else(|| decode("a block without ticks"))?;
@@ -326,7 +302,7 @@ async fn prices_in(
     connection: &mut AnyConnection,
     is_sqlite: bool,
     matches: &[Key],
-) -> Result<BTreeMap<Key, Vec<StoredPrice>>, sqlx::Error> {
+) -> sqlx::Result<BTreeMap<Key, Vec<StoredPrice>>> {
     let wanted = ids_in(is_sqlite, "$1");
     let found = format!("SELECT match_id, prices FROM archive_prices WHERE match_id IN {wanted}");
     let found = sqlx::query(AssertSqlSafe(found))
@@ -340,7 +316,7 @@ async fn open_blocks(
     connection: &mut AnyConnection,
     is_sqlite: bool,
     matches: &[Key],
-) -> Result<HashMap<Key, TrailBlock>, sqlx::Error> {
+) -> sqlx::Result<HashMap<Key, TrailBlock>> {
     let wanted = ids_in(is_sqlite, "$1");
     let found = format!(
         "SELECT match_id, number, ticks FROM archive_trails
@@ -357,7 +333,7 @@ pub(in crate::archive) async fn put_rows(
     connection: &mut AnyConnection,
     is_sqlite: bool,
     prices: &BTreeMap<Key, Vec<StoredPrice>>,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     if prices.is_empty() {
         return Ok(());
     }
@@ -383,7 +359,7 @@ async fn put_blocks(
     connection: &mut AnyConnection,
     is_sqlite: bool,
     blocks: &[(Key, TrailBlock)],
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     for some in blocks.chunks(rows_max(5)) {
         let statement = format!(
             "INSERT INTO archive_trails (match_id, number, from_us, until_us, ticks) VALUES {}
@@ -404,7 +380,7 @@ pub(super) async fn put_bookmakers(
     connection: &mut AnyConnection,
     slugs: &[Arc<str>],
     change: i64,
-) -> Result<(), sqlx::Error> {
+) -> sqlx::Result<()> {
     for slug in slugs {
         let put = sqlx::query(
             "INSERT INTO archive_bookmakers (slug, change) VALUES ($1, $2)

@@ -22,7 +22,7 @@ impl ArchiveStore {
         &self,
         matches: &[Key],
         now: Micros,
-    ) -> Result<i64, sqlx::Error> {
+    ) -> sqlx::Result<i64> {
         let mut pace = WriteBudget::default();
         let mut steps = self.database.batch_writer(&mut pace);
         let change = next_change(steps.next().await?).await?;
@@ -37,7 +37,7 @@ impl ArchiveStore {
         &self,
         before: Micros,
         at_once: usize,
-    ) -> Result<(Vec<Key>, i64), sqlx::Error> {
+    ) -> sqlx::Result<(Vec<Key>, i64)> {
         let mut transaction = within(STATEMENT_MAX, self.database.begin()).await?;
         let change = next_change(&mut transaction).await?;
         let old = sqlx::query(
@@ -64,10 +64,7 @@ impl ArchiveStore {
     }
 
     /// Deletes blocks of which each tick was received before this time; returns how many.
-    pub(in crate::archive) async fn drop_ticks_before(
-        &self,
-        before: Micros,
-    ) -> Result<u64, sqlx::Error> {
+    pub(in crate::archive) async fn drop_ticks_before(&self, before: Micros) -> sqlx::Result<u64> {
         let delete = sqlx::query(
             "DELETE FROM archive_trails WHERE (match_id, number) IN
                  (SELECT match_id, number FROM archive_trails
@@ -82,7 +79,7 @@ impl ArchiveStore {
     pub(in crate::archive) async fn drop_signals_before(
         &self,
         before: Micros,
-    ) -> Result<u64, sqlx::Error> {
+    ) -> sqlx::Result<u64> {
         let delete = sqlx::query(
             "DELETE FROM archive_signals WHERE id IN
                  (SELECT id FROM archive_signals WHERE began_us < $1 LIMIT $2)",

@@ -1,7 +1,6 @@
 //! Prices: written, closed, filtered and paged.
 
 use database::{DatabaseName, back_up};
-use serde_json::json;
 
 use super::{stored_price::StoredPrice, *};
 
@@ -355,16 +354,11 @@ async fn rows_of_another_program_stay() {
     .await;
 }
 
-/// Prices of matches whose ids are next to one another, at the end of the ids too, and one with the id of an old row.
+/// Prices of matches whose ids are next to one another, at the end of the ids too.
 #[tokio::test]
 async fn each_price_is_found_by_an_id_of_its_own() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
-        let first = price("book-0", "home", Some(dec!(2)));
-        let taken = odds::public_choices(MATCH, first.id(MATCH)).next().unwrap();
-        let insert = "INSERT INTO archive_price_ids (public_id, match_id) VALUES ($1, 1)";
-        let insert = sqlx::query(insert).bind(taken.cast_signed());
-        insert.execute(database.pool()).await.unwrap();
         let matches = [MATCH, MATCH + 1, MATCH + 2, 2_147_483_000, 2_147_483_600, 2_147_483_647];
         for round in 1..=2_u64 {
             let records = matches.map(|id| {
@@ -376,7 +370,7 @@ async fn each_price_is_found_by_an_id_of_its_own() {
         }
         let rows = all_odds(&archive).await;
         assert_eq!(rows.len(), 6 * 400);
-        let mut seen = BTreeSet::from([taken]);
+        let mut seen = BTreeSet::new();
         let mut preferred = 0;
         for row in &rows {
             let id = row.public_id.unwrap();
@@ -387,7 +381,6 @@ async fn each_price_is_found_by_an_id_of_its_own() {
         for row in rows.into_iter().step_by(50) {
             assert_eq!(archive.odds_row(row.public_id()).await.unwrap(), Some(row));
         }
-        assert_eq!(archive.odds_row(taken).await.unwrap(), None);
     })
     .await;
 }
@@ -454,57 +447,6 @@ async fn backup_has_the_whole_history() {
         assert_eq!(ticks, archive.ticks(MATCH, &[rows[0].id]).await.unwrap());
         assert_eq!(ticks.len(), 300);
         copy.close().await;
-    })
-    .await;
-}
-
-/// Columns of JSON, as versions before 0.1.0 wrote them: they are read, and stay when the price changes.
-#[tokio::test]
-async fn rows_of_before_the_packed_ones_are_kept() {
-    on_each(async |database| {
-        let archive = Archive::open(&database).await.unwrap();
-        put(&archive, record(MATCH, football()), NOW).await;
-        let home = price("acme", "home", Some(dec!(2.20)));
-        let id = home.id(MATCH);
-        let columns = json!({
-            "id": [id], "public_id": [77], "bookmaker": ["acme"], "market": ["match_winner"],
-            "period": [null], "line": [null], "outcome": ["home"],
-            "opening": ["2.10"], "opening_us": [NOW - 2], "previous": ["2.10"],
-            "price": ["2.20"], "price_us": [NOW - 1], "received_us": [NOW - 1],
-            "is_open": [1], "is_offered": [1], "in_play": [0],
-            "ticked_us": [NOW - 1], "updated_us": [NOW],
-        });
-        let ticks = json!({
-            "odds": [id, id], "at_us": [NOW - 1, NOW - 2], "delay_us": [0, 0],
-            "price": ["2.20", "2.10"],
-        });
-        let insert =
-            "INSERT INTO archive_prices (match_id, total, whole, consensus, oldest_us, updated_us, prices)
-             VALUES ($1, 1, 1, 0, $2, $2, $3)";
-        let insert = sqlx::query(insert).bind(MATCH.cast_signed()).bind(NOW);
-        insert.bind(columns.to_string().into_bytes()).execute(database.pool()).await.unwrap();
-        let insert = "INSERT INTO archive_price_ids (public_id, match_id) VALUES (77, $1)";
-        let insert = sqlx::query(insert).bind(MATCH.cast_signed());
-        insert.execute(database.pool()).await.unwrap();
-        let insert = "INSERT INTO archive_trails (match_id, number, from_us, until_us, ticks)
-                      VALUES ($1, 2070000001, $2, $2, $3)";
-        let insert = sqlx::query(insert).bind(MATCH.cast_signed()).bind(NOW);
-        insert.bind(ticks.to_string().into_bytes()).execute(database.pool()).await.unwrap();
-
-        let archive = Archive::open(&database).await.unwrap();
-        for (to, second) in [(dec!(2.20), 0), (dec!(2.30), 1)] {
-            let at = NOW + second * SECOND;
-            with_prices(&archive, vec![PriceRecord { price: Some(to), at, ..home.clone() }], at)
-                .await;
-            let row = archive.odds_row(77).await.unwrap().unwrap();
-            assert_eq!((row.id, row.opening, row.opening_us), (id, dec!(2.10), NOW - 2));
-            assert_eq!(row.price, to);
-            let ticks = archive.ticks(MATCH, &[id]).await.unwrap();
-            let prices: Vec<_> = ticks.iter().filter_map(|tick| tick.price).collect();
-            let expected = [dec!(2.10), dec!(2.20), dec!(2.30)];
-            assert_eq!(prices, expected[..prices.len()]);
-            assert_eq!(i64::try_from(prices.len()).unwrap(), 2 + second);
-        }
     })
     .await;
 }

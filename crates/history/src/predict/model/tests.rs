@@ -12,7 +12,6 @@ impl Dice {
         let mut state = self.0;
         state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        #[expect(clippy::cast_precision_loss, reason = "53 bits are what a float has")]
         let rolled = ((state ^ (state >> 31)) >> 11) as f64;
         rolled / 2_f64.powi(53)
     }
@@ -118,7 +117,6 @@ fn older_results_count_less() {
 /// frequencies of home wins, draws and away wins in the first part.
 #[test]
 #[expect(clippy::print_stderr, reason = "what a test skips has to be seen")]
-#[expect(clippy::cast_precision_loss, reason = "counts of matches")]
 fn rest_of_a_season_is_predicted_better_than_by_base_rates() {
     let files =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/feeds/football-data-couk");

@@ -69,7 +69,6 @@ fn forecasts() -> Option<Vec<Forecasted>> {
     Some(forecasts)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of matches")]
 fn log_loss<'a>(
     forecasts: impl Iterator<Item = &'a Forecasted>,
     probabilities: impl Fn(&Forecasted) -> [f64; 3],

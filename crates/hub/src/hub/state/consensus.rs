@@ -46,10 +46,7 @@ pub struct Consensus {
 pub struct ConsensusKey {
     pub kind: Arc<str>,
     pub period: Option<Arc<str>>,
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub line: Option<Decimal>,
 }
 
@@ -67,10 +64,7 @@ pub struct ConsensusMarket {
     pub status: MarketStatus,
     pub in_play: bool,
     pub selections: BTreeMap<Outcome, ConsensusPrice>,
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub overround: Option<Decimal>,
 }
 

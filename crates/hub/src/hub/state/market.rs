@@ -28,18 +28,12 @@ pub struct Market {
     pub id: Arc<str>,
     pub kind: Arc<str>,
     pub name: Option<Arc<str>>,
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub line: Option<Decimal>,
     pub period: Option<Arc<str>>,
     pub status: MarketStatus,
     pub in_play: bool,
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub volume: Option<Decimal>,
     pub selections: Vec<Selection>,
     /// Present once a source has stated any.
@@ -68,26 +62,14 @@ pub struct Selection {
     pub status: SelectionStatus,
     pub outcome: Option<Outcome>,
     /// The best price to back: a bookmaker's own, or the top of the ladder.
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub price: Option<Decimal>,
     /// The price before it.
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub prev: Option<Decimal>,
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub last: Option<Decimal>,
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub volume: Option<Decimal>,
     /// When the price was last reported.
     pub priced_at: Micros,
@@ -100,15 +82,9 @@ pub struct Selection {
 #[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub struct SelectionExtras {
     pub terms: SelectionTerms,
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub near_price: Option<Decimal>,
-    #[borsh(
-        serialize_with = "codec::optional_decimal::write",
-        deserialize_with = "codec::optional_decimal::read"
-    )]
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub far_price: Option<Decimal>,
 }
 

@@ -42,10 +42,6 @@ pub(super) fn source_metrics(hub: &Hub, now: Micros) {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a gauge is a float, and times stay below 2^52 microseconds"
-)]
 fn seconds(us: Micros) -> f64 {
     us.max(0) as f64 / 1e6
 }

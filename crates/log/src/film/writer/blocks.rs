@@ -161,7 +161,6 @@ fn payload_bytes(output: &Output) -> usize {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a gauge is a float, and bytes stay below 2^52")]
 fn float(bytes: u64) -> f64 {
     bytes as f64
 }
