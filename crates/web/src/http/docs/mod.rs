@@ -28,6 +28,7 @@ use super::{
     Shared, client,
     site::{Shell, SiteError, Visit},
 };
+use crate::products::Product;
 use accounts::Addon;
 
 /// Where the pages are. Each is also at its address with `.md` instead of the last slash.
@@ -115,6 +116,8 @@ struct Facts<'a> {
     numbers: Numbers,
     /// The regular monthly price of the Sports add-on.
     sports: String,
+    /// What it covers, in a sentence.
+    of_sports: String,
 }
 
 impl<'a> Facts<'a> {
@@ -125,7 +128,8 @@ impl<'a> Facts<'a> {
         let socket = format!("{}/stream/v1", base.replacen("http", "ws", 1));
         let sports = parts.prices.now().price(Addon::Sports, false).to_string();
         let numbers = parts.numbers.under(&parts.limits.config());
-        Self { page, sports, base, socket, prefix, numbers }
+        let of_sports = Product::sports_text();
+        Self { page, sports, of_sports, base, socket, prefix, numbers }
     }
 
     fn contents(&self) -> &'static [Entry] {
