@@ -27,7 +27,7 @@ use axum::Extension;
 use utoipa_axum::router::OpenApiRouter;
 
 pub(super) use self::price::consensus;
-use super::Api;
+use super::{Api, index};
 
 pub(super) fn routes() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
