@@ -4,16 +4,84 @@
 //! possessions is nearly normal, from which the probabilities follow: H. S. Stern, "A Brownian Motion
 //! Model for the Progress of Sports Scores", Journal of the American Statistical Association 89 (1994).
 
-use facts::event::{MatchClock, Micros, Pair, Participant, Side};
+use std::sync::Arc;
+
+use facts::event::{MatchClock, Micros, Pair, Participant, Side, Sport};
 
 use super::{
     board::Board,
+    calendar::DayNumber,
+    day::{GameKind, Lanes},
     dice::{Dice, SECOND},
-    market::Bet,
+    draw::{Booking, bookings, league_pairs},
+    market::{BASKETBALL, BASKETBALL_LONG, Bet},
     maths, names,
     play::{Chance, Play, PlayStep, Trading},
+    scoreboard_sport::{Past, ScoreboardGame, ScoreboardSport, Setting},
     truth::Ending,
 };
+
+/// Leagues by name, each with the ending of its towns and the seconds of a quarter.
+const LEAGUES: [(&str, &str, u32); names::LEAGUES_OF_OTHERS] = [
+    ("Meridian Basketball Association", "port", 720),
+    ("Solvara Liga", "ara", 600),
+    ("Highland Hoops League", "field", 600),
+    ("Coastline Conference", "bay", 720),
+    ("Canyon Basket League", "yon", 600),
+    ("Lakefront Association", "lake", 720),
+    ("Summit Hoops", "mont", 600),
+    ("Harbour Basketball Cup", "harb", 600),
+    ("Prairie Division", "prair", 720),
+];
+
+const CLUBS: [&str; 7] = ["Herons", "Pilots", "Foundry", "Tides", "Bisons", "Lanterns", "Stags"];
+
+/// Basketball in the world.
+pub(super) const SPORT: ScoreboardSport = ScoreboardSport {
+    sport: Sport::Basketball,
+    lanes: Lanes { first_min: &[7, 48, 94], gap_min: (132, 148) },
+    draw,
+    past: Past::of_leagues(3, 2),
+};
+
+fn draw(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
+    let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, day, dice);
+    bookings(pairs, |league, teams| {
+        let (name, _, quarter_s) = LEAGUES[league];
+        let sides = teams.map(|number| team(league, number));
+        let game = GameKind::Scoreboard(Arc::new(Basketball { quarter_s }));
+        (names::competition(name), sides, game)
+    })
+}
+
+pub(super) fn team(league: usize, team: usize) -> Participant {
+    let club = CLUBS[(team + league * 2) % CLUBS.len()];
+    let name = format!("{}{} {club}", names::TOWNS[team], LEAGUES[league].1);
+    names::side_of("basketball team", &name)
+}
+
+#[derive(Debug)]
+struct Basketball {
+    quarter_s: u32,
+}
+
+impl ScoreboardGame for Basketball {
+    fn sport(&self) -> Sport {
+        Sport::Basketball
+    }
+
+    fn setting(&self) -> Setting {
+        Setting::League { ground: "Arena" }
+    }
+
+    fn bets(&self) -> &'static [Bet] {
+        if self.quarter_s <= 600 { &BASKETBALL } else { &BASKETBALL_LONG }
+    }
+
+    fn play(&self, sides: &Pair<Participant>, start: Micros, dice: Dice) -> Box<dyn Play> {
+        Box::new(BasketballPlay::new(sides, self.quarter_s, self.bets(), start, dice))
+    }
+}
 
 const OVERTIME_S: u32 = 5 * 60;
 const QUARTERS: usize = 4;

@@ -5,15 +5,81 @@
 //! probability that depends on its class and on which side it plays, so that every map and match is
 //! a race whose probabilities are exact.
 
-use facts::event::{Micros, Pair, Participant, Side};
+use std::sync::Arc;
+
+use facts::event::{Micros, Pair, Participant, Side, Sport};
 
 use super::{
     board::Board,
+    calendar::DayNumber,
+    day::{GameKind, Lanes},
     dice::Dice,
+    draw::{Booking, bookings, league_pairs},
+    market::{Bet, OF_TEAMS},
     names,
     play::{Chance, Play, PlayStep, Trading},
+    scoreboard_sport::{Past, ScoreboardGame, ScoreboardSport, Setting},
     truth::Ending,
 };
+
+const TOURNAMENTS: [&str; names::LEAGUES_OF_OTHERS] = [
+    "Gridlock Masters",
+    "Ember Cup",
+    "Northlight League",
+    "Quartz Invitational",
+    "Rampart Series",
+    "Overclock Open",
+    "Sentinel Cup",
+    "Drift Circuit",
+    "Parallax League",
+];
+
+/// As many as leagues: a town has a team in each, under another name.
+const CLUBS: [&str; names::LEAGUES_OF_OTHERS] =
+    ["Vortex", "Relay", "Static", "Quanta", "Hexa", "Cipher", "Nova", "Pulse", "Vertex"];
+
+/// CS2 in the world.
+pub(super) const SPORT: ScoreboardSport = ScoreboardSport {
+    sport: Sport::Cs2,
+    lanes: Lanes { first_min: &[4, 46, 92], gap_min: (132, 150) },
+    draw,
+    past: Past::of_leagues(1, 2),
+};
+
+fn draw(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
+    let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, day, dice);
+    bookings(pairs, |tournament, teams| {
+        let sides = teams.map(|number| team(tournament, number));
+        let game = GameKind::Scoreboard(Arc::new(Cs2));
+        (names::competition(TOURNAMENTS[tournament]), sides, game)
+    })
+}
+
+pub(super) fn team(tournament: usize, team: usize) -> Participant {
+    let club = CLUBS[(team + tournament) % CLUBS.len()];
+    names::side_of("csgo team", &format!("{} {club}", names::TOWNS[team]))
+}
+
+#[derive(Debug)]
+struct Cs2;
+
+impl ScoreboardGame for Cs2 {
+    fn sport(&self) -> Sport {
+        Sport::Cs2
+    }
+
+    fn setting(&self) -> Setting {
+        Setting::Tournament { category: None, best_of: 3, is_on_stage: false }
+    }
+
+    fn bets(&self) -> &'static [Bet] {
+        &OF_TEAMS
+    }
+
+    fn play(&self, sides: &Pair<Participant>, start: Micros, dice: Dice) -> Box<dyn Play> {
+        Box::new(Cs2Play::new(sides, start, dice))
+    }
+}
 
 pub(super) const MAPS_TO_WIN: u32 = 2;
 const HALF: u32 = 12;
@@ -208,7 +274,7 @@ mod tests {
     /// From every score on the way, the probability is the mean of those after the next round.
     #[test]
     fn probability_is_a_martingale() {
-        let teams = [names::cs2_team(0, 1), names::cs2_team(0, 5)];
+        let teams = [team(0, 1), team(0, 5)];
         let play = Cs2Play::new(&teams, 0, Dice::new(1, 1));
         for rounds in [[0, 0], [5, 11], [11, 12], [12, 12], [14, 13], [15, 15], [17, 17]] {
             let p = play.round_chance(rounds, true);

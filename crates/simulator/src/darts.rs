@@ -4,13 +4,20 @@
 //! from 170 down it may end the leg instead. How many visits a player needs is a distribution that is
 //! computed once, and with it how likely each wins a leg in which either begins.
 
-use facts::event::{Micros, Pair, Participant, ScoreboardStatus, Side};
+use std::sync::Arc;
+
+use facts::event::{Micros, Pair, Participant, ScoreboardStatus, Side, Sport};
 
 use super::{
     board::Board,
+    calendar::DayNumber,
+    day::{GameKind, Lanes},
     dice::Dice,
+    draw::{Booking, bookings, daily_pairs},
+    market::{Bet, OF_PLAYERS},
     names,
     play::{Chance, Play, PlayStep, Trading},
+    scoreboard_sport::{Past, ScoreboardGame, ScoreboardSport, Setting},
     truth::Ending,
 };
 
@@ -20,6 +27,66 @@ use super::{
 pub(super) struct Format {
     pub(super) sets_to_win: u32,
     pub(super) legs_to_win: u32,
+}
+
+/// Tournaments and how their matches are played.
+pub(super) const TOURNAMENTS: [(&str, Format, &str); 4] = [
+    ("Harrowgate Matchplay", Format { sets_to_win: 0, legs_to_win: 8 }, "major"),
+    ("Tungsten Tour", Format { sets_to_win: 0, legs_to_win: 6 }, "tour"),
+    ("Oche Grand Prix", Format { sets_to_win: 3, legs_to_win: 3 }, "major"),
+    ("Midwinter Championship", Format { sets_to_win: 4, legs_to_win: 3 }, "major"),
+];
+
+/// Players of a tournament.
+pub(super) const FIELD: usize = 40;
+
+/// Darts in the world.
+pub(super) const SPORT: ScoreboardSport = ScoreboardSport {
+    sport: Sport::Darts,
+    lanes: Lanes { first_min: &[3, 22], gap_min: (50, 62) },
+    draw,
+    past: Past { number: 5, days: 8, matches_max: Some(6) },
+};
+
+fn draw(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
+    let pairs = daily_pairs(TOURNAMENTS.len(), FIELD, day, dice);
+    bookings(pairs, |tournament, players| {
+        let (name, format, category) = TOURNAMENTS[tournament];
+        let sides = players.map(|number| player(tournament, number));
+        let game = GameKind::Scoreboard(Arc::new(Darts { format, category }));
+        (names::competition(name), sides, game)
+    })
+}
+
+pub(super) fn player(tournament: usize, player: usize) -> Participant {
+    let number = tournament * FIELD + player;
+    names::side_of("darts player", &names::person(number * 7 + 3, number + 97))
+}
+
+#[derive(Debug)]
+struct Darts {
+    format: Format,
+    /// Of the tournament.
+    category: &'static str,
+}
+
+impl ScoreboardGame for Darts {
+    fn sport(&self) -> Sport {
+        Sport::Darts
+    }
+
+    fn setting(&self) -> Setting {
+        let (category, best_of) = (Some(self.category), self.format.best_of());
+        Setting::Tournament { category, best_of, is_on_stage: true }
+    }
+
+    fn bets(&self) -> &'static [Bet] {
+        &OF_PLAYERS
+    }
+
+    fn play(&self, sides: &Pair<Participant>, start: Micros, dice: Dice) -> Box<dyn Play> {
+        Box::new(DartsPlay::new(sides, self.format, start, dice))
+    }
 }
 
 const START: usize = 501;

@@ -4,17 +4,80 @@
 //! The clock shows what was played, and stands between whistle and face-off. Goals of both sides are
 //! independent and Poisson distributed, as in football.
 
-use facts::event::{MatchClock, Micros, Pair, Participant, Side};
+use std::sync::Arc;
+
+use facts::event::{MatchClock, Micros, Pair, Participant, Side, Sport};
 
 use super::{
     board::Board,
+    calendar::DayNumber,
+    day::{GameKind, Lanes},
     dice::{Dice, SECOND},
+    draw::{Booking, bookings, league_pairs},
     market::{Bet, HOCKEY},
     maths::{self, exp_minus},
     names,
     play::{Chance, Play, PlayStep, Trading},
+    scoreboard_sport::{Past, ScoreboardGame, ScoreboardSport, Setting},
     truth::Ending,
 };
+
+/// Leagues by name, each with the ending of its towns.
+const LEAGUES: [(&str, &str); names::LEAGUES_OF_OTHERS] = [
+    ("Frostmark Hockey League", "frost"),
+    ("Norrland Ice Series", "norr"),
+    ("Glacier Premier", "berg"),
+    ("Winterhold Division", "hold"),
+    ("Tundra League", "tun"),
+    ("Polar Conference", "pol"),
+    ("Icefall Series", "fall"),
+    ("Boreal Premier", "bor"),
+    ("Snowline Division", "line"),
+];
+
+const CLUBS: [&str; 7] = ["Ravens", "Icemen", "Lynxes", "Foresters", "Comets", "Pikes", "Hammers"];
+
+/// Hockey in the world.
+pub(super) const SPORT: ScoreboardSport = ScoreboardSport {
+    sport: Sport::Hockey,
+    lanes: Lanes { first_min: &[6, 50, 96], gap_min: (135, 150) },
+    draw,
+    past: Past::of_leagues(2, 2),
+};
+
+fn draw(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
+    let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, day, dice);
+    bookings(pairs, |league, teams| {
+        let sides = teams.map(|number| team(league, number));
+        (names::competition(LEAGUES[league].0), sides, GameKind::Scoreboard(Arc::new(Hockey)))
+    })
+}
+
+pub(super) fn team(league: usize, team: usize) -> Participant {
+    let club = CLUBS[(team + league * 2) % CLUBS.len()];
+    names::side_of("hockey team", &format!("{}{} {club}", names::TOWNS[team], LEAGUES[league].1))
+}
+
+#[derive(Debug)]
+struct Hockey;
+
+impl ScoreboardGame for Hockey {
+    fn sport(&self) -> Sport {
+        Sport::Hockey
+    }
+
+    fn setting(&self) -> Setting {
+        Setting::League { ground: "Ice Hall" }
+    }
+
+    fn bets(&self) -> &'static [Bet] {
+        &HOCKEY
+    }
+
+    fn play(&self, sides: &Pair<Participant>, start: Micros, dice: Dice) -> Box<dyn Play> {
+        Box::new(HockeyPlay::new(sides, start, dice))
+    }
+}
 
 const PERIOD_S: u32 = 20 * 60;
 const OVERTIME_S: u32 = 5 * 60;
