@@ -3,6 +3,45 @@
 //! One folder per sport, next to what they share: `sport_stats` has the statistics over all its matches, and
 //! `forecast` the win probabilities.
 
+/// Declares `MATCHES` and `LIVE`, the parameters of the lists of a sport's matches: those of a competition and of a side,
+/// and the words for the statuses of matches that are not called off.
+macro_rules! match_lists {
+    ($competition:ident, $side:ident, $statuses:literal) => {
+        const MATCHES: $crate::api::Spec = $crate::api::sports::request::spec(&[
+            $crate::api::sports::request::DATE_FROM,
+            $crate::api::sports::request::DATE_TO,
+            $crate::api::sports::request::DATE,
+            $crate::api::sports::request::$competition,
+            $crate::api::sports::request::$side,
+            $crate::api::match_filter::IDS,
+            $crate::api::match_filter::H2H,
+            $crate::api::match_filter::LAST,
+            $crate::api::match_filter::NEXT,
+            $crate::api::match_filter::SORT,
+            $crate::api::match_filter::UPDATED_SINCE,
+            $crate::api::Param::text(
+                "status",
+                concat!(
+                    "One or more statuses, separated by commas: ",
+                    $statuses,
+                    ", postponed, cancelled, unresolved."
+                ),
+            ),
+        ])
+        .paged()
+        .with_cursor();
+
+        const LIVE: $crate::api::Spec = $crate::api::sports::request::spec(&[
+            $crate::api::sports::request::$competition,
+            $crate::api::sports::request::$side,
+            $crate::api::Param::undocumented("date_from"),
+            $crate::api::Param::undocumented("date_to"),
+            $crate::api::Param::undocumented("status"),
+        ])
+        .paged();
+    };
+}
+
 mod basketball;
 mod csgo;
 mod darts;

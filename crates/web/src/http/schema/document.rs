@@ -4,7 +4,7 @@ mod id;
 mod parameter;
 mod plain;
 
-use std::{borrow::Cow, sync::LazyLock};
+use std::sync::LazyLock;
 
 use facts::event::Sport;
 use hyper::StatusCode;
@@ -45,18 +45,18 @@ const FOOTBALL_V1: &str = "football v1";
 const FOOTBALL_V2: &str = "football v2";
 
 /// The tags of endpoints, in the order in which they are shown.
-static TAGS: LazyLock<Vec<(&'static str, Cow<'static, str>)>> = LazyLock::new(|| {
-    let fixed = |(name, what): (&'static str, &'static str)| (name, Cow::Borrowed(what));
-    let of_addon = |sport: Sport| {
-        let what = format!("{}. Needs the Sports add-on.", sport.profile().full_title);
-        (sport.as_str(), Cow::Owned(what))
-    };
-    let sports = Product::sports().filter(|sport| *sport != Sport::Tennis).map(of_addon);
-    FIRST_TAGS.map(fixed).into_iter().chain(sports).chain(LAST_TAGS.map(fixed)).collect()
+static TAGS: LazyLock<Vec<(&'static str, String)>> = LazyLock::new(|| {
+    let mut tags = OTHER_TAGS.map(|(name, what)| (name, what.to_owned())).to_vec();
+    let end = tags.iter().position(|(name, _)| *name == "odds").unwrap_or_default();
+    let sports = Product::sports().filter(|sport| *sport != Sport::Tennis);
+    let needs_addon = |it: &str| format!("{it}. Needs the Sports add-on.");
+    let sports = sports.map(|it| (it.as_str(), needs_addon(it.profile().full_title)));
+    tags.splice(end..end, sports);
+    tags
 });
 
-/// The tags before those of the sports that need the add-on.
-const FIRST_TAGS: [(&str, &str); 3] = [
+/// Those of no sport, of football and of tennis.
+const OTHER_TAGS: [(&str, &str); 11] = [
     (
         FOOTBALL_V2,
         "Football: matches, leagues, teams, people, venues. Endpoints without a key say so.",
@@ -66,10 +66,6 @@ const FIRST_TAGS: [(&str, &str); 3] = [
         "tennis",
         "Tennis. Needs the Sports add-on, unless the operator allows some requests per day without it.",
     ),
-];
-
-/// The tags after them.
-const LAST_TAGS: [(&str, &str); 8] = [
     ("odds", "Prices. The consensus is free; prices by bookmaker need the Odds add-on."),
     ("odds api", "Prices of all sports and their history. Needs the Odds add-on."),
     (
