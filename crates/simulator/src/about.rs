@@ -31,7 +31,7 @@ impl Entry {
         };
         match &self.game {
             GameKind::Football => self.in_league(&mut about),
-            GameKind::Scoreboard(game) => match game.setting() {
+            GameKind::Scoreboard(game) => match game.setting {
                 Setting::League { .. } => self.in_league(&mut about),
                 Setting::Tournament { category, best_of, .. } => {
                     about.category = category.map(Into::into);
@@ -93,7 +93,7 @@ impl Entry {
         let (name, city) = match &self.game {
             GameKind::Football => of_home("Park")?,
             GameKind::Tennis(..) => (format!("{competition} Court {court}"), None),
-            GameKind::Scoreboard(game) => match game.setting() {
+            GameKind::Scoreboard(game) => match game.setting {
                 Setting::League { ground } => of_home(ground)?,
                 Setting::Tournament { is_on_stage: true, .. } => {
                     (format!("{competition} Stage {}", court % 2 + 1), None)
@@ -111,7 +111,7 @@ impl Entry {
         let has_one = match &self.game {
             GameKind::Football | GameKind::Tennis(..) => true,
             GameKind::Scoreboard(game) => {
-                !matches!(game.setting(), Setting::Tournament { is_on_stage: false, .. })
+                !matches!(game.setting, Setting::Tournament { is_on_stage: false, .. })
             }
             GameKind::Race(_) => false,
         };

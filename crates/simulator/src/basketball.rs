@@ -4,20 +4,17 @@
 //! possessions is nearly normal, from which the probabilities follow: H. S. Stern, "A Brownian Motion
 //! Model for the Progress of Sports Scores", Journal of the American Statistical Association 89 (1994).
 
-use std::sync::Arc;
-
 use facts::event::{MatchClock, Micros, Pair, Participant, Side, Sport};
 
 use super::{
     board::Board,
-    calendar::DayNumber,
-    day::{GameKind, Lanes},
+    calendar::ROUND_DAYS,
+    day::Lanes,
     dice::{Dice, SECOND},
-    draw::{Booking, bookings, league_pairs},
     market::{BASKETBALL, BASKETBALL_LONG, Bet},
     maths, names,
     play::{Chance, Play, PlayStep, Trading},
-    scoreboard_sport::{Past, ScoreboardGame, ScoreboardSport, Setting},
+    scoreboard_sport::{self, ScoreboardGame, ScoreboardSport, Setting},
     truth::Ending,
 };
 
@@ -40,47 +37,29 @@ const CLUBS: [&str; 7] = ["Herons", "Pilots", "Foundry", "Tides", "Bisons", "Lan
 pub(super) const SPORT: ScoreboardSport = ScoreboardSport {
     sport: Sport::Basketball,
     lanes: Lanes { first_min: &[7, 48, 94], gap_min: (132, 148) },
-    draw,
-    past: Past::of_leagues(3, 2),
+    draw: |day, dice| scoreboard_sport::leagues(day, dice, league, team),
+    number: 3,
+    past: (2 * ROUND_DAYS, None),
 };
 
-fn draw(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
-    let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, day, dice);
-    bookings(pairs, |league, teams| {
-        let (name, _, quarter_s) = LEAGUES[league];
-        let sides = teams.map(|number| team(league, number));
-        let game = GameKind::Scoreboard(Arc::new(Basketball { quarter_s }));
-        (names::competition(name), sides, game)
-    })
+fn league(league: usize) -> (&'static str, ScoreboardGame) {
+    let (name, _, quarter_s) = LEAGUES[league];
+    let game = ScoreboardGame {
+        sport: Sport::Basketball,
+        setting: Setting::League { ground: "Arena" },
+        bets: if quarter_s <= 600 { &BASKETBALL } else { &BASKETBALL_LONG },
+        rules: [quarter_s, 0],
+        play: |game, sides, start, dice| {
+            Box::new(BasketballPlay::new(sides, game.rules[0], game.bets, start, dice))
+        },
+    };
+    (name, game)
 }
 
 pub(super) fn team(league: usize, team: usize) -> Participant {
     let club = CLUBS[(team + league * 2) % CLUBS.len()];
     let name = format!("{}{} {club}", names::TOWNS[team], LEAGUES[league].1);
     names::side_of("basketball team", &name)
-}
-
-#[derive(Debug)]
-struct Basketball {
-    quarter_s: u32,
-}
-
-impl ScoreboardGame for Basketball {
-    fn sport(&self) -> Sport {
-        Sport::Basketball
-    }
-
-    fn setting(&self) -> Setting {
-        Setting::League { ground: "Arena" }
-    }
-
-    fn bets(&self) -> &'static [Bet] {
-        if self.quarter_s <= 600 { &BASKETBALL } else { &BASKETBALL_LONG }
-    }
-
-    fn play(&self, sides: &Pair<Participant>, start: Micros, dice: Dice) -> Box<dyn Play> {
-        Box::new(BasketballPlay::new(sides, self.quarter_s, self.bets(), start, dice))
-    }
 }
 
 const OVERTIME_S: u32 = 5 * 60;

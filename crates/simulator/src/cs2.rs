@@ -5,20 +5,17 @@
 //! probability that depends on its class and on which side it plays, so that every map and match is
 //! a race whose probabilities are exact.
 
-use std::sync::Arc;
-
 use facts::event::{Micros, Pair, Participant, Side, Sport};
 
 use super::{
     board::Board,
-    calendar::DayNumber,
-    day::{GameKind, Lanes},
+    calendar::ROUND_DAYS,
+    day::Lanes,
     dice::Dice,
-    draw::{Booking, bookings, league_pairs},
-    market::{Bet, OF_TEAMS},
+    market::OF_TEAMS,
     names,
     play::{Chance, Play, PlayStep, Trading},
-    scoreboard_sport::{Past, ScoreboardGame, ScoreboardSport, Setting},
+    scoreboard_sport::{self, ScoreboardGame, ScoreboardSport, Setting},
     truth::Ending,
 };
 
@@ -42,43 +39,22 @@ const CLUBS: [&str; names::LEAGUES_OF_OTHERS] =
 pub(super) const SPORT: ScoreboardSport = ScoreboardSport {
     sport: Sport::Cs2,
     lanes: Lanes { first_min: &[4, 46, 92], gap_min: (132, 150) },
-    draw,
-    past: Past::of_leagues(1, 2),
+    draw: |day, dice| scoreboard_sport::leagues(day, dice, |it| (TOURNAMENTS[it], GAME), team),
+    number: 1,
+    past: (2 * ROUND_DAYS, None),
 };
 
-fn draw(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
-    let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, day, dice);
-    bookings(pairs, |tournament, teams| {
-        let sides = teams.map(|number| team(tournament, number));
-        let game = GameKind::Scoreboard(Arc::new(Cs2));
-        (names::competition(TOURNAMENTS[tournament]), sides, game)
-    })
-}
+const GAME: ScoreboardGame = ScoreboardGame {
+    sport: Sport::Cs2,
+    setting: Setting::Tournament { category: None, best_of: 3, is_on_stage: false },
+    bets: &OF_TEAMS,
+    rules: [0; 2],
+    play: |_, sides, start, dice| Box::new(Cs2Play::new(sides, start, dice)),
+};
 
 pub(super) fn team(tournament: usize, team: usize) -> Participant {
     let club = CLUBS[(team + tournament) % CLUBS.len()];
     names::side_of("csgo team", &format!("{} {club}", names::TOWNS[team]))
-}
-
-#[derive(Debug)]
-struct Cs2;
-
-impl ScoreboardGame for Cs2 {
-    fn sport(&self) -> Sport {
-        Sport::Cs2
-    }
-
-    fn setting(&self) -> Setting {
-        Setting::Tournament { category: None, best_of: 3, is_on_stage: false }
-    }
-
-    fn bets(&self) -> &'static [Bet] {
-        &OF_TEAMS
-    }
-
-    fn play(&self, sides: &Pair<Participant>, start: Micros, dice: Dice) -> Box<dyn Play> {
-        Box::new(Cs2Play::new(sides, start, dice))
-    }
 }
 
 pub(super) const MAPS_TO_WIN: u32 = 2;

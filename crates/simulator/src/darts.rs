@@ -4,8 +4,6 @@
 //! from 170 down it may end the leg instead. How many visits a player needs is a distribution that is
 //! computed once, and with it how likely each wins a leg in which either begins.
 
-use std::sync::Arc;
-
 use facts::event::{Micros, Pair, Participant, ScoreboardStatus, Side, Sport};
 
 use super::{
@@ -14,10 +12,10 @@ use super::{
     day::{GameKind, Lanes},
     dice::Dice,
     draw::{Booking, bookings, daily_pairs},
-    market::{Bet, OF_PLAYERS},
+    market::OF_PLAYERS,
     names,
     play::{Chance, Play, PlayStep, Trading},
-    scoreboard_sport::{Past, ScoreboardGame, ScoreboardSport, Setting},
+    scoreboard_sport::{ScoreboardGame, ScoreboardSport, Setting},
     truth::Ending,
 };
 
@@ -45,7 +43,8 @@ pub(super) const SPORT: ScoreboardSport = ScoreboardSport {
     sport: Sport::Darts,
     lanes: Lanes { first_min: &[3, 22], gap_min: (50, 62) },
     draw,
-    past: Past { number: 5, days: 8, matches_max: Some(6) },
+    number: 5,
+    past: (8, Some(6)),
 };
 
 fn draw(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
@@ -53,40 +52,25 @@ fn draw(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
     bookings(pairs, |tournament, players| {
         let (name, format, category) = TOURNAMENTS[tournament];
         let sides = players.map(|number| player(tournament, number));
-        let game = GameKind::Scoreboard(Arc::new(Darts { format, category }));
-        (names::competition(name), sides, game)
+        let (category, best_of) = (Some(category), format.best_of());
+        let game = ScoreboardGame {
+            sport: Sport::Darts,
+            setting: Setting::Tournament { category, best_of, is_on_stage: true },
+            bets: &OF_PLAYERS,
+            rules: [format.sets_to_win, format.legs_to_win],
+            play: |game, sides, start, dice| {
+                let [sets_to_win, legs_to_win] = game.rules;
+                let format = Format { sets_to_win, legs_to_win };
+                Box::new(DartsPlay::new(sides, format, start, dice))
+            },
+        };
+        (names::competition(name), sides, GameKind::Scoreboard(game))
     })
 }
 
 pub(super) fn player(tournament: usize, player: usize) -> Participant {
     let number = tournament * FIELD + player;
     names::side_of("darts player", &names::person(number * 7 + 3, number + 97))
-}
-
-#[derive(Debug)]
-struct Darts {
-    format: Format,
-    /// Of the tournament.
-    category: &'static str,
-}
-
-impl ScoreboardGame for Darts {
-    fn sport(&self) -> Sport {
-        Sport::Darts
-    }
-
-    fn setting(&self) -> Setting {
-        let (category, best_of) = (Some(self.category), self.format.best_of());
-        Setting::Tournament { category, best_of, is_on_stage: true }
-    }
-
-    fn bets(&self) -> &'static [Bet] {
-        &OF_PLAYERS
-    }
-
-    fn play(&self, sides: &Pair<Participant>, start: Micros, dice: Dice) -> Box<dyn Play> {
-        Box::new(DartsPlay::new(sides, self.format, start, dice))
-    }
 }
 
 const START: usize = 501;

@@ -62,7 +62,7 @@ pub(super) enum GameKind {
     Football,
     /// With the number of the tournament.
     Tennis(tennis::MatchFormat, usize),
-    Scoreboard(Arc<dyn ScoreboardGame>),
+    Scoreboard(ScoreboardGame),
     Race(Arc<RaceCard>),
 }
 
@@ -142,7 +142,7 @@ impl Entry {
         match &self.game {
             GameKind::Football => Sport::Football,
             GameKind::Tennis(..) => Sport::Tennis,
-            GameKind::Scoreboard(game) => game.sport(),
+            GameKind::Scoreboard(game) => game.sport,
             GameKind::Race(_) => Sport::HorseRacing,
         }
     }

@@ -41,7 +41,7 @@ impl Booking {
         competition.season = match &game {
             GameKind::Football => Some(season.name),
             GameKind::Tennis(..) => Some(season.year),
-            GameKind::Scoreboard(game) => Some(match game.setting() {
+            GameKind::Scoreboard(game) => Some(match game.setting {
                 Setting::League { .. } => season.name,
                 Setting::Tournament { .. } => season.year,
             }),

@@ -145,7 +145,7 @@ fn play(entry: &Entry, dice: Dice, analysis_dice: Dice) -> Box<dyn Play> {
             Box::new(FootballPlay::new(sides(), *announced, *start, dice, analysis_dice))
         }
         GameKind::Tennis(format, _) => Box::new(TennisPlay::new(sides(), *format, *start, dice)),
-        GameKind::Scoreboard(game) => game.play(sides(), *start, dice),
+        GameKind::Scoreboard(game) => (game.play)(game, sides(), *start, dice),
         GameKind::Race(card) => Box::new(RacePlay::new(card, *announced, *start, dice)),
     }
 }
@@ -154,7 +154,7 @@ fn bets(game: &GameKind) -> &'static [Bet] {
     match game {
         GameKind::Football => &FOOTBALL,
         GameKind::Tennis(..) => &OF_PLAYERS,
-        GameKind::Scoreboard(game) => game.bets(),
+        GameKind::Scoreboard(game) => game.bets,
         GameKind::Race(_) => &[],
     }
 }

@@ -4,21 +4,18 @@
 //! The clock shows what was played, and stands between whistle and face-off. Goals of both sides are
 //! independent and Poisson distributed, as in football.
 
-use std::sync::Arc;
-
 use facts::event::{MatchClock, Micros, Pair, Participant, Side, Sport};
 
 use super::{
     board::Board,
-    calendar::DayNumber,
-    day::{GameKind, Lanes},
+    calendar::ROUND_DAYS,
+    day::Lanes,
     dice::{Dice, SECOND},
-    draw::{Booking, bookings, league_pairs},
     market::{Bet, HOCKEY},
     maths::{self, exp_minus},
     names,
     play::{Chance, Play, PlayStep, Trading},
-    scoreboard_sport::{Past, ScoreboardGame, ScoreboardSport, Setting},
+    scoreboard_sport::{self, ScoreboardGame, ScoreboardSport, Setting},
     truth::Ending,
 };
 
@@ -41,42 +38,22 @@ const CLUBS: [&str; 7] = ["Ravens", "Icemen", "Lynxes", "Foresters", "Comets", "
 pub(super) const SPORT: ScoreboardSport = ScoreboardSport {
     sport: Sport::Hockey,
     lanes: Lanes { first_min: &[6, 50, 96], gap_min: (135, 150) },
-    draw,
-    past: Past::of_leagues(2, 2),
+    draw: |day, dice| scoreboard_sport::leagues(day, dice, |it| (LEAGUES[it].0, GAME), team),
+    number: 2,
+    past: (2 * ROUND_DAYS, None),
 };
 
-fn draw(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
-    let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, day, dice);
-    bookings(pairs, |league, teams| {
-        let sides = teams.map(|number| team(league, number));
-        (names::competition(LEAGUES[league].0), sides, GameKind::Scoreboard(Arc::new(Hockey)))
-    })
-}
+const GAME: ScoreboardGame = ScoreboardGame {
+    sport: Sport::Hockey,
+    setting: Setting::League { ground: "Ice Hall" },
+    bets: &HOCKEY,
+    rules: [0; 2],
+    play: |_, sides, start, dice| Box::new(HockeyPlay::new(sides, start, dice)),
+};
 
 pub(super) fn team(league: usize, team: usize) -> Participant {
     let club = CLUBS[(team + league * 2) % CLUBS.len()];
     names::side_of("hockey team", &format!("{}{} {club}", names::TOWNS[team], LEAGUES[league].1))
-}
-
-#[derive(Debug)]
-struct Hockey;
-
-impl ScoreboardGame for Hockey {
-    fn sport(&self) -> Sport {
-        Sport::Hockey
-    }
-
-    fn setting(&self) -> Setting {
-        Setting::League { ground: "Ice Hall" }
-    }
-
-    fn bets(&self) -> &'static [Bet] {
-        &HOCKEY
-    }
-
-    fn play(&self, sides: &Pair<Participant>, start: Micros, dice: Dice) -> Box<dyn Play> {
-        Box::new(HockeyPlay::new(sides, start, dice))
-    }
 }
 
 const PERIOD_S: u32 = 20 * 60;

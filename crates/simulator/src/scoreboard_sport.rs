@@ -1,16 +1,14 @@
-//! The sports that are followed by their scoreboards: what the world asks of each. A sport's answers, its names and
-//! its rules are in a module of its own.
-
-use std::fmt::Debug;
+//! The sports that are followed by their scoreboards. What a sport is made of is in a module of its own.
 
 use facts::event::{Micros, Pair, Participant, Sport};
 
 use super::{
-    calendar::{DayNumber, ROUND_DAYS},
-    day::Lanes,
+    calendar::DayNumber,
+    day::{GameKind, Lanes},
     dice::Dice,
-    draw::Booking,
+    draw::{self, Booking},
     market::Bet,
+    names,
     play::Play,
 };
 
@@ -20,47 +18,43 @@ pub(super) struct ScoreboardSport {
     pub(super) lanes: Lanes,
     /// All matches of a day, in random order.
     pub(super) draw: fn(DayNumber, &mut Dice) -> Vec<Booking>,
-    pub(super) past: Past,
-}
-
-/// What of a sport was played before the first day.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Past {
-    /// Tells the sports apart: each has a number of its own for ever.
+    /// Its number among the sports of the past, for ever.
     pub(super) number: u64,
-    /// Days before the first one.
-    pub(super) days: usize,
-    /// Matches of each, at most; of leagues all.
-    pub(super) matches_max: Option<usize>,
+    /// Days that were played before the first one, and matches of each, at most; of leagues all.
+    pub(super) past: (usize, Option<usize>),
 }
 
-impl Past {
-    pub(super) const fn of_leagues(number: u64, rounds: usize) -> Self {
-        Self { number, days: rounds * ROUND_DAYS, matches_max: None }
-    }
-}
-
-/// How a match is played, and where.
-pub(super) trait ScoreboardGame: Debug + Send + Sync {
-    fn sport(&self) -> Sport;
-
-    fn setting(&self) -> Setting;
-
+/// How a match is played, and as part of what.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ScoreboardGame {
+    pub(super) sport: Sport,
+    pub(super) setting: Setting,
     /// Its markets, in the order of the play's chances.
-    fn bets(&self) -> &'static [Bet];
-
-    fn play(&self, sides: &Pair<Participant>, start: Micros, dice: Dice) -> Box<dyn Play>;
+    pub(super) bets: &'static [Bet],
+    /// What competitions have different: the seconds of a quarter; the sets and the legs that win.
+    pub(super) rules: [u32; 2],
+    pub(super) play: fn(&ScoreboardGame, &Pair<Participant>, Micros, Dice) -> Box<dyn Play>,
 }
 
-/// What a match is part of.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Setting {
     /// Teams with coaches meet at the ground of one of them, whose name ends with this word.
     League { ground: &'static str },
-    Tournament {
-        category: Option<&'static str>,
-        best_of: u8,
-        /// On a stage with a referee, or over the network.
-        is_on_stage: bool,
-    },
+    /// With its category and the most parts of a match; on a stage with a referee, or over the network.
+    Tournament { category: Option<&'static str>, best_of: u8, is_on_stage: bool },
+}
+
+/// Draws the leagues that play on a day: their names and how they play, and their teams.
+pub(super) fn leagues(
+    day: DayNumber,
+    dice: &mut Dice,
+    league: fn(usize) -> (&'static str, ScoreboardGame),
+    team: fn(usize, usize) -> Participant,
+) -> Vec<Booking> {
+    let leagues = (names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS);
+    draw::bookings(draw::league_pairs(leagues.0, leagues.1, day, dice), |number, teams| {
+        let (name, game) = league(number);
+        let sides = teams.map(|it| team(number, it));
+        (names::competition(name), sides, GameKind::Scoreboard(game))
+    })
 }

@@ -12,7 +12,7 @@ use super::{
     dice::{Dice, MINUTE},
     draw::{self, Booking, RACING_COURSES},
     scheduled_match::ScheduledMatch,
-    scoreboard_sport::{Past, ScoreboardSport},
+    scoreboard_sport::ScoreboardSport,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,8 +145,8 @@ fn signed(day: u64) -> i64 {
 
 impl Circuit {
     fn new(sport: &ScoreboardSport) -> Self {
-        let Past { number, days, matches_max } = sport.past;
-        let (name, draw) = (sport.sport.as_str(), sport.draw);
+        let &ScoreboardSport { sport, draw, number, past: (days, matches_max), .. } = sport;
+        let name = sport.as_str();
         Self { number, name, draw, days, matches_max, is_thinned: false, when: any_time }
     }
 
