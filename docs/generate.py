@@ -438,10 +438,8 @@ def sports():
     """The titles of the sports with paths of their own, by their words."""
     source = SPORTS.read_text()
     words = dict(re.findall(r'^        (\w+) = "(\w+)",$', source, re.MULTILINE))
-    profiles = dict(re.findall(r"^static (\w+): SportProfile =(.*?);\n", source, re.MULTILINE | re.DOTALL))
     titles = {}
-    for variant, name in re.findall(r"^            Self::(\w+) => &(\w+),$", source, re.MULTILINE):
-        profile = profiles[name]
+    for variant, profile in re.findall(r"^            Self::(\w+) => const \{ &SportProfile \{(.*?)^            \} \},$", source, re.MULTILINE | re.DOTALL):
         full = re.search(r'full_title: "([^"]+)"', profile) or re.search(r'of_teams\("([^"]+)"', profile)
         if "is_product: false" not in profile:
             titles[words[variant]] = full[1]

@@ -51,8 +51,8 @@ pub(super) fn leagues(
     league: fn(usize) -> (&'static str, ScoreboardGame),
     team: fn(usize, usize) -> Participant,
 ) -> Vec<Booking> {
-    let leagues = (names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS);
-    draw::bookings(draw::league_pairs(leagues.0, leagues.1, day, dice), |number, teams| {
+    let pairs = draw::league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, day, dice);
+    draw::bookings(pairs, |number, teams| {
         let (name, game) = league(number);
         let sides = teams.map(|it| team(number, it));
         (names::competition(name), sides, GameKind::Scoreboard(game))

@@ -99,115 +99,6 @@ const STATUS: StatusWords = StatusWords {
     walkover: "finished",
 };
 
-static FOOTBALL: SportProfile = SportProfile {
-    play: PlayKind::Football,
-    is_home_first: true,
-    start_window_h: 3,
-    outcomes: [3, 3],
-    is_of_addon: false,
-    matches: "events",
-    mcp: "Live football: scores, incidents, line-ups, statistics, odds, predictions and signals",
-    betfair: Some("1"),
-    sportradar: Some("sr:sport:1"),
-    the_odds_api: Some("soccer"),
-    ..of_teams("Football", "football")
-};
-
-static TENNIS: SportProfile = SportProfile {
-    play: PlayKind::Tennis,
-    is_of_players: true,
-    has_home: false,
-    is_home_first: true,
-    start_window_h: 36,
-    outcomes: [2, 2],
-    is_of_addon: false,
-    mcp: "Live tennis: matches point by point, players, rankings, odds and predictions",
-    status: StatusWords {
-        interrupted: "interrupted",
-        retired: "retired",
-        walkover: "walkover",
-        ..STATUS
-    },
-    betfair: Some("2"),
-    sportradar: Some("sr:sport:5"),
-    the_odds_api: Some("tennis"),
-    ..of_teams("Tennis", "tennis")
-};
-
-static CS2: SportProfile = SportProfile {
-    full_title: "Counter-Strike 2",
-    type_name: "Cs2",
-    has_home: false,
-    mcp: "Live CS2: matches, maps, teams, players, odds and predictions",
-    status: StatusWords {
-        not_started: "notstarted",
-        live: "inprogress",
-        interrupted: "inprogress",
-        ..STATUS
-    },
-    sportradar: Some("sr:sport:109"),
-    ..of_teams("CS2", "CS2")
-};
-
-static DARTS: SportProfile = SportProfile {
-    is_of_players: true,
-    has_home: false,
-    is_home_first: true,
-    mcp: "Live darts: matches, players, rankings, odds and predictions",
-    status: StatusWords { walkover: "walkover", ..STATUS },
-    betfair: Some("3503"),
-    sportradar: Some("sr:sport:22"),
-    the_odds_api: Some("darts"),
-    ..of_teams("Darts", "darts")
-};
-
-static HOCKEY: SportProfile = SportProfile {
-    page_title: "Ice hockey",
-    full_title: "Ice hockey",
-    has_regular_time: true,
-    mcp: "Live ice hockey: matches, teams, standings, odds and predictions",
-    status: StatusWords { walkover: "awarded", ..STATUS },
-    betfair: Some("7524"),
-    sportradar: Some("sr:sport:4"),
-    the_odds_api: Some("icehockey"),
-    ..of_teams("Hockey", "hockey")
-};
-
-static BASKETBALL: SportProfile = SportProfile {
-    has_regular_time: true,
-    matches: "events",
-    mcp: "Live basketball: matches, box scores, teams, standings, odds and predictions",
-    betfair: Some("7522"),
-    sportradar: Some("sr:sport:2"),
-    the_odds_api: Some("basketball"),
-    ..of_teams("Basketball", "basketball")
-};
-
-static HORSE_RACING: SportProfile = SportProfile {
-    type_name: "HorseRacing",
-    play: PlayKind::Race,
-    is_home_first: true,
-    outcomes: [0, 0],
-    matches: "races",
-    mcp: "Live horse racing: meetings, races, runners, horses, jockeys, trainers and odds",
-    status: StatusWords { not_started: "prematch", finished: "archived", ..STATUS },
-    betfair: Some("7"),
-    ..of_teams("Horse racing", "horse racing")
-};
-
-static CRICKET: SportProfile = SportProfile {
-    play: PlayKind::None,
-    is_home_first: true,
-    is_product: false,
-    betfair: Some("4"),
-    sportradar: Some("sr:sport:21"),
-    the_odds_api: Some("cricket"),
-    ..of_teams("Cricket", "cricket")
-};
-
-static OTHER: SportProfile =
-    SportProfile { play: PlayKind::None, is_product: false, ..of_teams("Other", "other") };
-
 /// A product of teams that is followed by its scoreboard, without a name at any feed.
 const fn of_teams(title: &'static str, in_text: &'static str) -> SportProfile {
     SportProfile {
@@ -237,17 +128,66 @@ const fn of_teams(title: &'static str, in_text: &'static str) -> SportProfile {
 impl Sport {
     /// What differs from other sports.
     #[must_use]
+    #[rustfmt::skip]
     pub fn profile(self) -> &'static SportProfile {
         match self {
-            Self::Football => &FOOTBALL,
-            Self::Tennis => &TENNIS,
-            Self::Cs2 => &CS2,
-            Self::Darts => &DARTS,
-            Self::Hockey => &HOCKEY,
-            Self::Basketball => &BASKETBALL,
-            Self::HorseRacing => &HORSE_RACING,
-            Self::Cricket => &CRICKET,
-            Self::Other => &OTHER,
+            Self::Football => const { &SportProfile {
+                play: PlayKind::Football, is_home_first: true, start_window_h: 3, outcomes: [3, 3],
+                is_of_addon: false, matches: "events",
+                mcp: "Live football: scores, incidents, line-ups, statistics, odds, predictions and signals",
+                betfair: Some("1"), sportradar: Some("sr:sport:1"), the_odds_api: Some("soccer"),
+                ..of_teams("Football", "football")
+            } },
+            Self::Tennis => const { &SportProfile {
+                play: PlayKind::Tennis, is_of_players: true, has_home: false, is_home_first: true,
+                start_window_h: 36, outcomes: [2, 2], is_of_addon: false,
+                mcp: "Live tennis: matches point by point, players, rankings, odds and predictions",
+                status: StatusWords { interrupted: "interrupted", retired: "retired", walkover: "walkover", ..STATUS },
+                betfair: Some("2"), sportradar: Some("sr:sport:5"), the_odds_api: Some("tennis"),
+                ..of_teams("Tennis", "tennis")
+            } },
+            Self::Cs2 => const { &SportProfile {
+                full_title: "Counter-Strike 2", type_name: "Cs2", has_home: false,
+                mcp: "Live CS2: matches, maps, teams, players, odds and predictions",
+                status: StatusWords { not_started: "notstarted", live: "inprogress", interrupted: "inprogress", ..STATUS },
+                sportradar: Some("sr:sport:109"),
+                ..of_teams("CS2", "CS2")
+            } },
+            Self::Darts => const { &SportProfile {
+                is_of_players: true, has_home: false, is_home_first: true,
+                mcp: "Live darts: matches, players, rankings, odds and predictions",
+                status: StatusWords { walkover: "walkover", ..STATUS },
+                betfair: Some("3503"), sportradar: Some("sr:sport:22"), the_odds_api: Some("darts"),
+                ..of_teams("Darts", "darts")
+            } },
+            Self::Hockey => const { &SportProfile {
+                page_title: "Ice hockey", full_title: "Ice hockey", has_regular_time: true,
+                mcp: "Live ice hockey: matches, teams, standings, odds and predictions",
+                status: StatusWords { walkover: "awarded", ..STATUS },
+                betfair: Some("7524"), sportradar: Some("sr:sport:4"), the_odds_api: Some("icehockey"),
+                ..of_teams("Hockey", "hockey")
+            } },
+            Self::Basketball => const { &SportProfile {
+                has_regular_time: true, matches: "events",
+                mcp: "Live basketball: matches, box scores, teams, standings, odds and predictions",
+                betfair: Some("7522"), sportradar: Some("sr:sport:2"), the_odds_api: Some("basketball"),
+                ..of_teams("Basketball", "basketball")
+            } },
+            Self::HorseRacing => const { &SportProfile {
+                type_name: "HorseRacing", play: PlayKind::Race, is_home_first: true, outcomes: [0, 0], matches: "races",
+                mcp: "Live horse racing: meetings, races, runners, horses, jockeys, trainers and odds",
+                status: StatusWords { not_started: "prematch", finished: "archived", ..STATUS },
+                betfair: Some("7"),
+                ..of_teams("Horse racing", "horse racing")
+            } },
+            Self::Cricket => const { &SportProfile {
+                play: PlayKind::None, is_home_first: true, is_product: false,
+                betfair: Some("4"), sportradar: Some("sr:sport:21"), the_odds_api: Some("cricket"),
+                ..of_teams("Cricket", "cricket")
+            } },
+            Self::Other => const { &SportProfile {
+                play: PlayKind::None, is_product: false, ..of_teams("Other", "other")
+            } },
         }
     }
 

@@ -5,40 +5,27 @@
 
 /// Declares `MATCHES` and `LIVE`, the parameters of the lists of a sport's matches: those of a competition and of a side,
 /// and the words for the statuses of matches that are not called off.
+#[rustfmt::skip]
 macro_rules! match_lists {
     ($competition:ident, $side:ident, $statuses:literal) => {
-        const MATCHES: $crate::api::Spec = $crate::api::sports::request::spec(&[
-            $crate::api::sports::request::DATE_FROM,
-            $crate::api::sports::request::DATE_TO,
-            $crate::api::sports::request::DATE,
-            $crate::api::sports::request::$competition,
-            $crate::api::sports::request::$side,
-            $crate::api::match_filter::IDS,
-            $crate::api::match_filter::H2H,
-            $crate::api::match_filter::LAST,
-            $crate::api::match_filter::NEXT,
-            $crate::api::match_filter::SORT,
-            $crate::api::match_filter::UPDATED_SINCE,
-            $crate::api::Param::text(
-                "status",
-                concat!(
-                    "One or more statuses, separated by commas: ",
-                    $statuses,
-                    ", postponed, cancelled, unresolved."
-                ),
-            ),
-        ])
-        .paged()
-        .with_cursor();
+        const MATCHES: $crate::api::Spec = {
+            use $crate::api::{Param, match_filter::*, sports::request::*};
+            const STATUSES: &str = concat!("One or more statuses, separated by commas: ", $statuses, ", postponed, cancelled, unresolved.");
+            const PARAMS: &[Param] = &[
+                DATE_FROM, DATE_TO, DATE, $competition, $side, IDS, H2H, LAST, NEXT, SORT, UPDATED_SINCE,
+                Param::text("status", STATUSES),
+            ];
+            spec(PARAMS).paged().with_cursor()
+        };
 
-        const LIVE: $crate::api::Spec = $crate::api::sports::request::spec(&[
-            $crate::api::sports::request::$competition,
-            $crate::api::sports::request::$side,
-            $crate::api::Param::undocumented("date_from"),
-            $crate::api::Param::undocumented("date_to"),
-            $crate::api::Param::undocumented("status"),
-        ])
-        .paged();
+        const LIVE: $crate::api::Spec = {
+            use $crate::api::{Param, sports::request::*};
+            const PARAMS: &[Param] = &[
+                $competition, $side,
+                Param::undocumented("date_from"), Param::undocumented("date_to"), Param::undocumented("status"),
+            ];
+            spec(PARAMS).paged()
+        };
     };
 }
 
