@@ -192,7 +192,6 @@ def settings_tables(named, kinds, values):
 # ----------------------------------------------------------------------- the stream protocol's tables
 
 SCHEMA = TOP / "tools" / "schema" / "documents.schema.json"
-MATCHES = ("FootballMatch", "TennisMatch", "Cs2Match", "DartsMatch", "HockeyMatch", "BasketballMatch", "HorseRace")
 OF_ALL = ("life", "feed", "stale_after_ms")
 OF_MATCHES = ("id", "sport", "refs", "competition", "start", "home", "away", "p1", "p2")
 PRIMITIVES = {"Decimal": "decimal", "Timestamp": "integer, µs", "Id": "integer", "Seq": "integer", "Ladder": "object, price to size"}
@@ -200,7 +199,7 @@ PRIMITIVES = {"Decimal": "decimal", "Timestamp": "integer, µs", "Id": "integer"
 PLAIN = ("Participant", "HomeAway", "PlayerPair")
 WITH_TABLE = ("Incident", "Market", "Selection", "ConsensusMarket", "ConsensusSelection", "Runner", "Source")
 EVENTS = {
-    "football match": "FootballEvent", "tennis match": "TennisEvent", "CS2, darts, hockey, basketball match": "ScoreboardEvent", "race": "RaceEvent",
+    "football match": "FootballEvent", "tennis match": "TennisEvent", "match with a scoreboard": "ScoreboardEvent", "race": "RaceEvent",
     "book": "OddsEvent", "consensus": "ConsensusEvent", "`signals`": "SignalEvent",
 }
 FEW = 8
@@ -211,7 +210,8 @@ class Schema:
 
     def __init__(self, text):
         self.definitions = json.loads(text)["$defs"]
-        properties = (value for name in (*MATCHES, *WITH_TABLE) for value in self.definitions[name]["properties"].values())
+        self.matches = tuple(dict.fromkeys(self.named(reference)[0] for reference in self.definitions["Match"]["anyOf"]))
+        properties = (value for name in (*self.matches, *WITH_TABLE) for value in self.definitions[name]["properties"].values())
         self.in_documents = {self.named(value)[0] for value in properties}
 
     def named(self, value):
@@ -313,7 +313,7 @@ class Schema:
         of_documents = {*OF_ALL, *OF_MATCHES}
         tables = {
             "fields of all documents": lambda: self.fields(["FootballMatch"], OF_ALL),
-            "fields of all matches": lambda: self.fields(MATCHES, OF_MATCHES),
+            "fields of all matches": lambda: self.fields(self.matches, OF_MATCHES),
             "events": self.events,
             "kinds of signals": self.signals,
         }
@@ -431,11 +431,26 @@ DOCS_OF = r"((?:^ *///[^\n]*\n)+)"
 CASE = re.compile(DOCS_OF + r"(?:^    #\[.*\n)*^    (\w+)\b", re.MULTILINE)
 ENDPOINT = re.compile(DOCS_OF + r'^ +()"(/[^"]*)", params\(', re.MULTILINE)
 HANDLER = re.compile(DOCS_OF + r'#\[utoipa::path\(\n +(get|post|delete), path = "([^"]+)"', re.MULTILINE)
+SPORTS = TOP / "crates" / "facts" / "src" / "event" / "sport.rs"
+
+
+def sports():
+    """The titles of the sports with paths of their own, by their words."""
+    source = SPORTS.read_text()
+    words = dict(re.findall(r'^        (\w+) = "(\w+)",$', source, re.MULTILINE))
+    titles = {}
+    for variant, profile in re.findall(r"^            Self::(\w+) => const \{ &SportProfile \{(.*?)^            \} \},$", source, re.MULTILINE | re.DOTALL):
+        full = re.search(r'full_title: "([^"]+)"', profile) or re.search(r'of_teams\("([^"]+)"', profile)
+        if "is_product: false" not in profile:
+            titles[words[variant]] = full[1]
+    return titles
+
+
 # The part of the interface of each beginning of a path; the first that fits.
 GROUPS = {
     "/api/v2/account/": "Account", "/api/v2/webhooks/": "Webhooks", "/api/v2/stream/": "Stream", "/stream/": "Stream", "/test/": "Stream",
-    "/api/v2/": "Football", "/api/": "Football, version 1", "/tennis/": "Tennis", "/csgo/": "Counter-Strike 2", "/darts/": "Darts", "/hockey/": "Ice hockey",
-    "/basketball/": "Basketball", "/horseracing/": "Horse racing", "/odds/": "The Odds API", "/signals/": "Signals", "/img/": "Images",
+    "/api/v2/": "Football", "/api/": "Football, version 1", **{f"/{word}/": title for word, title in sports().items()},
+    "/odds/": "The Odds API", "/signals/": "Signals", "/img/": "Images",
 }
 
 

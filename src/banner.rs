@@ -6,6 +6,7 @@ use std::{
     path::Path,
 };
 
+use facts::event::Sport;
 use tracing::{info, warn};
 
 use crate::{app::RunMode, config::Config};
@@ -79,10 +80,13 @@ fn print_demo(
     secure: &str,
     key: &str,
 ) -> io::Result<()> {
+    let count = Sport::ALL.into_iter().filter(|sport| sport.profile().is_product).count();
+    let sports =
+        ["seven", "eight", "nine", "ten"].get(count.saturating_sub(7)).copied().unwrap_or("many");
     writeln!(
         out,
         r#"
-Matchwire plays its demo: seven sports and their odds, simulated, without end.
+Matchwire plays its demo: {sports} sports and their odds, simulated, without end.
 
   page      http{secure}://{address}/
   demo key  {key}

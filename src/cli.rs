@@ -14,7 +14,7 @@ pub mod running;
 use std::{ffi::OsString, net::SocketAddr, path::PathBuf, sync::LazyLock};
 
 use base::config::SecretRef;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
 use facts::event::Sport;
 
 use self::{
@@ -461,7 +461,7 @@ pub struct McpArgs {
     #[arg(long, value_name = "env:NAME|file:PATH", default_value = "env:MATCHWIRE_KEY")]
     pub key: SecretRef,
     /// The server of this sport, named as in paths [default: football].
-    #[arg(long, value_name = "SPORT", value_parser = MCP_SPORTS)]
+    #[arg(long, value_name = "SPORT", value_parser = mcp_sports())]
     pub sport: Option<String>,
     /// Seconds without a sign of the server before a request fails.
     #[arg(
@@ -474,8 +474,10 @@ pub struct McpArgs {
 }
 
 /// The sports that have an MCP server.
-const MCP_SPORTS: [&str; 7] =
-    ["football", "tennis", "csgo", "darts", "hockey", "basketball", "horseracing"];
+fn mcp_sports() -> PossibleValuesParser {
+    let sports = Sport::ALL.into_iter().filter(|sport| sport.profile().is_product);
+    PossibleValuesParser::new(sports.map(Sport::as_str))
+}
 
 /// The output format of a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]

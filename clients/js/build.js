@@ -34,7 +34,10 @@ export async function bundle(entry, options = {}) {
 
 const SCHEMA = new URL("../../tools/schema/documents.schema.json", top);
 
-/** Documents and events as types: what they refer to, without the frames and commands of the protocol. */
+/**
+ * Documents and events as types: what they refer to, without the frames and commands of the protocol. Then the documents of matches
+ * by sport, and those of channels of one segment by name.
+ */
 async function documentTypes() {
   const schema = await readFile(SCHEMA, "utf8").catch(() => undefined);
   if (schema === undefined) {
@@ -64,7 +67,14 @@ async function documentTypes() {
     bannerComment: "// From tools/schema/documents.schema.json, by build.js. Do not edit.",
     format: false,
   });
-  return text.replace(/[ \t]+$/gm, "");
+  const { patternProperties } = $defs.DocumentsByChannel;
+  const byName = (name, pattern) => {
+    const found = Object.entries(patternProperties).map(([channel, { anyOf }]) => [pattern.exec(channel)?.[1], anyOf[0].$ref]);
+    const rows = found.filter(([key]) => key !== undefined).map(([key, $ref]) => `${key}: ${$ref.replace("#/$defs/", "")}\n`);
+    return `export interface ${name} {\n${rows.join("")}}\n`;
+  };
+  const matches = byName("Matches", /^\^([a-z]+)\/\[0-9\]\+\$$/);
+  return `${text.replace(/[ \t]+$/gm, "")}${matches}${byName("Boards", /^\^([a-z]+)\$$/)}`;
 }
 
 async function built() {

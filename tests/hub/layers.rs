@@ -22,7 +22,7 @@ const LAYERS: [(&str, &[&str]); 20] = [
     ("hub", &["base", "database", "facts", "fanout", "ingest", "log", "record"]),
     ("sources", &["base", "database", "facts", "hub", "ingest"]),
     ("history", &["base", "database", "facts", "record"]),
-    ("accounts", &["base", "database"]),
+    ("accounts", &["base", "database", "facts"]),
     // The node feeds the hub, fences the archive, and shares the limits of accounts.
     ("cluster", &["accounts", "base", "database", "fanout", "hub", "log"]),
     ("sandbox", &["base"]),

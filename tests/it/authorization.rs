@@ -1,5 +1,6 @@
 //! Authorization of all products: which key admits to what, and the errors otherwise.
 
+use accounts::products::Product;
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use serde_json::{Value, json};
 use tokio::{
@@ -121,10 +122,9 @@ async fn without_the_addon_a_valid_key_is_402() {
             check_vary(&answer, path);
         }
     };
-    let sports = "The tennis, CS2, darts, hockey, basketball and horse racing APIs need the sports \
-                  add-on at $5/mo.";
+    let sports = format!("The {} APIs need the sports add-on at $5/mo.", Product::sports_text());
     for path in SPORTS {
-        check(path, "Sports Addon required", sports).await;
+        check(path, "Sports Addon required", &sports).await;
     }
     let odds = "The odds of all bookmakers need the Odds API add-on at $5/mo.";
     check("/odds/api/", "Odds Addon required", odds).await;

@@ -3078,3 +3078,23 @@ kind: "signal_end"
  */
 of: string
 }
+export interface Matches {
+basketball: BasketballMatch
+csgo: Cs2Match
+darts: DartsMatch
+football: FootballMatch
+hockey: HockeyMatch
+horseracing: HorseRace
+tennis: TennisMatch
+}
+export interface Boards {
+basketball: BasketballBoard
+csgo: Cs2Board
+darts: DartsBoard
+feeds: Feeds
+football: FootballBoard
+hockey: HockeyBoard
+horseracing: HorseRacingBoard
+signals: Signals
+tennis: TennisBoard
+}

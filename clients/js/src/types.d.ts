@@ -70,36 +70,14 @@ export type DocumentOf<Ch extends string> = Ch extends `${string}/${string}/odds
   : Ch extends `${string}/${string}/odds`
     ? Opening<documents.ConsensusOdds>
     : Ch extends `test/${infer Sport}` | `${infer Sport}/${string}`
-      ? Sport extends keyof Matches
-        ? Opening<Matches[Sport]>
+      ? Sport extends keyof documents.Matches
+        ? Opening<documents.Matches[Sport]>
         : any
-      : Ch extends keyof Boards
-        ? Opening<Boards[Ch]>
+      : Ch extends keyof documents.Boards
+        ? Opening<documents.Boards[Ch]>
         : any;
 
 type Opening<Data> = documents.OpeningDocument & Partial<Data>;
-
-interface Matches {
-  football: documents.FootballMatch;
-  tennis: documents.TennisMatch;
-  csgo: documents.Cs2Match;
-  darts: documents.DartsMatch;
-  hockey: documents.HockeyMatch;
-  basketball: documents.BasketballMatch;
-  horseracing: documents.HorseRace;
-}
-
-interface Boards {
-  football: documents.FootballBoard;
-  tennis: documents.TennisBoard;
-  csgo: documents.Cs2Board;
-  darts: documents.DartsBoard;
-  hockey: documents.HockeyBoard;
-  basketball: documents.BasketballBoard;
-  horseracing: documents.HorseRacingBoard;
-  feeds: documents.Feeds;
-  signals: documents.Signals;
-}
 
 /** The events of a channel, by its name or pattern. */
 export type EventOf<Ch extends string> = Ch extends `${string}/${string}/odds/${string}`
@@ -113,7 +91,7 @@ export type EventOf<Ch extends string> = Ch extends `${string}/${string}/odds/${
           ? documents.TennisEvent
           : Sport extends "horseracing"
             ? documents.RaceEvent
-            : Sport extends keyof Matches
+            : Sport extends keyof documents.Matches
               ? documents.ScoreboardEvent
               : HubEvent
       : Ch extends "signals"

@@ -52,8 +52,8 @@ const DETAILED_US: Micros = 3 * DAY_US;
 /// draws and race cards come out late.
 fn days_ahead(sport: Sport) -> u64 {
     match sport {
-        Sport::Tennis | Sport::Darts => 2,
         Sport::HorseRacing => 1,
+        sport if sport.is_of_players() => 2,
         _ => DAYS_AHEAD,
     }
 }

@@ -1,11 +1,11 @@
 //! The vocabulary that every part of the hub speaks.
 //!
 //! **In and out:** nothing; these are plain values, with their text (serde) and binary (borsh) forms.
-//! **Must not know** where facts come from or what is made of them: feeds, channels, clients, SQL, HTTP. It does
-//! no I/O and has no clock.
+//! **Must not know** where facts come from or what is made of them: feeds, channels, clients, SQL, HTTP. Only the
+//! profile of a sport says what feeds call it and how it is sold. It does no I/O and has no clock.
 //!
 //! - [`event`]: every fact that a feed can report. A fact is **absolute** ("the score is 2-1"), so applying one
-//!   twice changes nothing. Providers' field names do not appear here.
+//!   twice changes nothing. Providers' field names do not appear here. [`event::SportProfile`]: the sports.
 //! - [`mod@line`]: facts as lines of `matchwire-events`, Matchwire's own format. `ingest` reads them.
 //! - [`football`] and [`tennis`]: the rules of periods, minutes, momentum and points, as pure functions.
 //! - [`market`]: the names of markets and outcomes, and every word for them that clients use.

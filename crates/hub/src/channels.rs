@@ -55,16 +55,7 @@ impl Subject {
     #[must_use]
     pub fn classes(self, sport: Sport) -> Classes {
         let sport = if let Self::Board(of_board) = self { of_board } else { sport };
-        let of_sport = match sport {
-            Sport::Football | Sport::Tennis => Classes::NONE,
-            Sport::Cs2
-            | Sport::Darts
-            | Sport::Hockey
-            | Sport::Basketball
-            | Sport::HorseRacing
-            | Sport::Cricket
-            | Sport::Other => OTHER_SPORTS,
-        };
+        let of_sport = if sport.profile().is_of_addon { OTHER_SPORTS } else { Classes::NONE };
         match self {
             Self::Match(_) | Self::Consensus(_) | Self::Board(_) => of_sport,
             Self::Book(..) => of_sport.and(BOOK_PRICES),

@@ -313,7 +313,9 @@ impl Call<'_> {
         let query: String = form_urlencoded::byte_serialize(asked.as_bytes()).collect();
         let address = match self.server.kind.product {
             Product::Football => format!("/api/v2/teams/?name={query}"),
-            product => format!("/{product}/api/v2/{}/?search={query}", searched(product)),
+            product => {
+                format!("/{product}/api/v2/{}/?search={query}", searched(self.server.kind.sport))
+            }
         };
         let state = self.server.feeds_state().await;
         self.about(AnswerData::Value(json!({"results": found})), state, &address, arguments)
@@ -479,10 +481,10 @@ fn summary_start(call: &Call<'_>, id: Key) -> Value {
 }
 
 /// The list of a sport whose names are searched most.
-fn searched(product: Product) -> &'static str {
-    match product {
-        Product::Tennis | Product::Darts => "players",
-        Product::Horseracing => "horses",
+fn searched(sport: Sport) -> &'static str {
+    match sport {
+        Sport::HorseRacing => "horses",
+        sport if sport.is_of_players() => "players",
         _ => "teams",
     }
 }

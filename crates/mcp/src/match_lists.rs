@@ -2,6 +2,7 @@
 
 use accounts::products::Product;
 use base::Micros;
+use facts::event::Sport;
 use history::query::{DecidedBy, HeadToHead, MatchQuery, SideMatch};
 use record::{Key, PlayRecord, Status};
 use serde_json::{Map, Value, json};
@@ -135,7 +136,7 @@ impl Call<'_> {
         };
         window.extend(order.map(|order| ("order".to_owned(), order.into())));
         // Without a bound, REST has the next week of a team only, and the races of some days.
-        let is_of_races = self.server.kind.product == Product::Horseracing && is_newest_first;
+        let is_of_races = self.server.kind.sport == Sport::HorseRacing && is_newest_first;
         if (is_of_team || is_of_races) && statuses.is_some() && from.is_none() && to.is_none() {
             arguments.set_span("date_from", TimeSpan::at(0));
         }
@@ -259,8 +260,7 @@ impl Call<'_> {
         }
         let list = match kind.product {
             Product::Football => "/api/v2/events/".to_owned(),
-            Product::Basketball => "/basketball/api/v2/events/".to_owned(),
-            product => format!("/{product}/api/v2/matches/"),
+            product => format!("/{product}/api/v2/{}/", kind.sport.profile().matches),
         };
         let address = format!("{list}?h2h={home},{away}&status=finished");
         let state = self.server.feeds_state().await;

@@ -205,9 +205,9 @@ impl Server {
                 let id = id.ok_or_else(|| crate::live::no_channel(channel))?;
                 let address = match self.kind.product {
                     Product::Football => format!("/api/v2/events/{id}/"),
-                    Product::Basketball => format!("/basketball/api/v2/events/{id}/"),
-                    Product::Horseracing => format!("/horseracing/api/v2/races/{id}/"),
-                    product => format!("/{product}/api/v2/matches/{id}/"),
+                    product => {
+                        format!("/{product}/api/v2/{}/{id}/", self.kind.sport.profile().matches)
+                    }
                 };
                 let data = shared.rest.get(&address, caller).await?.value()?;
                 let url = format!("{}{address}", shared.parts.public_url);

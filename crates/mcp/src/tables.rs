@@ -1,6 +1,7 @@
 //! The tools of each server. Names are those that agents call already: SERVICE section 4.3.
 
 use accounts::products::Product;
+use facts::event::Sport;
 
 use crate::names::Tense;
 
@@ -460,12 +461,12 @@ const HORSERACING: &[ToolDeclaration] = &[
 /// The servers and their tools.
 pub(crate) const SERVERS: [(Product, &[ToolDeclaration]); 7] = [
     (Product::Football, FOOTBALL),
-    (Product::Tennis, TENNIS),
-    (Product::Csgo, CSGO),
-    (Product::Darts, DARTS),
-    (Product::Hockey, HOCKEY),
-    (Product::Basketball, BASKETBALL),
-    (Product::Horseracing, HORSERACING),
+    (Product::TENNIS, TENNIS),
+    (Product::Sport(Sport::Cs2), CSGO),
+    (Product::Sport(Sport::Darts), DARTS),
+    (Product::Sport(Sport::Hockey), HOCKEY),
+    (Product::Sport(Sport::Basketball), BASKETBALL),
+    (Product::Sport(Sport::HorseRacing), HORSERACING),
 ];
 
 #[cfg(test)]

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use facts::event::{About, Id, Pair, Sport, Venue, Weather};
+use facts::event::{About, Id, Pair, Venue, Weather};
 
 use super::{
     day::{Entry, GameKind},
     names,
+    scoreboard_sport::Setting,
 };
 
 /// Referees of a sport.
@@ -29,24 +30,20 @@ impl Entry {
             ..About::default()
         };
         match &self.game {
-            GameKind::Football | GameKind::Hockey | GameKind::Basketball { .. } => {
-                [about.home_coach, about.away_coach] = [0, 1].map(|side: usize| {
-                    let team = &self.sides.as_ref()?[side];
-                    Some(names::official("coach", &team.name, team.id.0 as usize % 9973))
-                });
-                about.neutral = Some(false);
-            }
+            GameKind::Football => self.in_league(&mut about),
+            GameKind::Scoreboard(game) => match game.setting {
+                Setting::League { .. } => self.in_league(&mut about),
+                Setting::Tournament { category, best_of, .. } => {
+                    about.category = category.map(Into::into);
+                    about.best_of = Some(best_of);
+                }
+            },
             GameKind::Tennis(format, tournament) => {
                 let (surface, category) = names::court(*tournament);
                 about.surface = Some(surface.into());
                 about.category = Some(category.into());
                 about.best_of = Some(format.sets_to_win * 2 - 1);
             }
-            GameKind::Darts(format, category) => {
-                about.category = Some((*category).into());
-                about.best_of = Some(format.best_of());
-            }
-            GameKind::Cs2 => about.best_of = Some(3),
             GameKind::Race(card) => {
                 about.round_name = Some(Arc::clone(&card.name));
                 about.category = Some(if card.jumps { "jumps" } else { "flat" }.into());
@@ -56,8 +53,17 @@ impl Entry {
         about
     }
 
+    /// Teams of a league have coaches, and one of them is at home.
+    fn in_league(&self, about: &mut About) {
+        [about.home_coach, about.away_coach] = [0, 1].map(|side: usize| {
+            let team = &self.sides.as_ref()?[side];
+            Some(names::official("coach", &team.name, team.id.0 as usize % 9973))
+        });
+        about.neutral = Some(false);
+    }
+
     fn side_countries(&self) -> Pair<Option<Arc<str>>> {
-        let of_players = matches!(self.game, GameKind::Tennis(..) | GameKind::Darts(..));
+        let of_players = self.sport().is_of_players();
         [0, 1].map(|side: usize| {
             let side = &self.sides.as_ref()?[side];
             let country = if of_players {
@@ -83,15 +89,18 @@ impl Entry {
     fn venue(&self) -> Option<Venue> {
         let court = self.id.0 as usize % COURTS + 1;
         let competition = &self.competition.name;
-        let (name, city) = match (&self.game, &self.sides) {
-            (GameKind::Football, Some([home, _])) => ground(&home.name, "Park"),
-            (GameKind::Hockey, Some([home, _])) => ground(&home.name, "Ice Hall"),
-            (GameKind::Basketball { .. }, Some([home, _])) => ground(&home.name, "Arena"),
-            (GameKind::Tennis(..), _) => (format!("{competition} Court {court}"), None),
-            (GameKind::Darts(..), _) => (format!("{competition} Stage {}", court % 2 + 1), None),
-            (GameKind::Race(_), _) => (competition.to_string(), None),
-            // Played over the network.
-            _ => return None,
+        let of_home = |kind| Some(ground(&self.sides.as_ref()?[0].name, kind));
+        let (name, city) = match &self.game {
+            GameKind::Football => of_home("Park")?,
+            GameKind::Tennis(..) => (format!("{competition} Court {court}"), None),
+            GameKind::Scoreboard(game) => match game.setting {
+                Setting::League { ground } => of_home(ground)?,
+                Setting::Tournament { is_on_stage: true, .. } => {
+                    (format!("{competition} Stage {}", court % 2 + 1), None)
+                }
+                Setting::Tournament { is_on_stage: false, .. } => return None,
+            },
+            GameKind::Race(_) => (competition.to_string(), None),
         };
         let id = Id::derive(names::PROVIDER, "venue", &name);
         Some(Venue { id, name: name.into(), city: city.map(Into::into) })
@@ -99,10 +108,13 @@ impl Entry {
 
     fn referee(&self) -> Option<facts::event::Participant> {
         let sport = self.sport();
-        let has_one = matches!(
-            sport,
-            Sport::Football | Sport::Hockey | Sport::Basketball | Sport::Tennis | Sport::Darts
-        );
+        let has_one = match &self.game {
+            GameKind::Football | GameKind::Tennis(..) => true,
+            GameKind::Scoreboard(game) => {
+                !matches!(game.setting, Setting::Tournament { is_on_stage: false, .. })
+            }
+            GameKind::Race(_) => false,
+        };
         let number = self.id.0 as usize / COURTS % REFEREES;
         has_one.then(|| names::official("referee", sport.as_str(), number))
     }

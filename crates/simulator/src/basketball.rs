@@ -4,16 +4,63 @@
 //! possessions is nearly normal, from which the probabilities follow: H. S. Stern, "A Brownian Motion
 //! Model for the Progress of Sports Scores", Journal of the American Statistical Association 89 (1994).
 
-use facts::event::{MatchClock, Micros, Pair, Participant, Side};
+use facts::event::{MatchClock, Micros, Pair, Participant, Side, Sport};
 
 use super::{
     board::Board,
+    calendar::ROUND_DAYS,
+    day::Lanes,
     dice::{Dice, SECOND},
-    market::Bet,
+    market::{BASKETBALL, BASKETBALL_LONG, Bet},
     maths, names,
     play::{Chance, Play, PlayStep, Trading},
+    scoreboard_sport::{self, ScoreboardGame, ScoreboardSport, Setting},
     truth::Ending,
 };
+
+/// Leagues by name, each with the ending of its towns and the seconds of a quarter.
+const LEAGUES: [(&str, &str, u32); names::LEAGUES_OF_OTHERS] = [
+    ("Meridian Basketball Association", "port", 720),
+    ("Solvara Liga", "ara", 600),
+    ("Highland Hoops League", "field", 600),
+    ("Coastline Conference", "bay", 720),
+    ("Canyon Basket League", "yon", 600),
+    ("Lakefront Association", "lake", 720),
+    ("Summit Hoops", "mont", 600),
+    ("Harbour Basketball Cup", "harb", 600),
+    ("Prairie Division", "prair", 720),
+];
+
+const CLUBS: [&str; 7] = ["Herons", "Pilots", "Foundry", "Tides", "Bisons", "Lanterns", "Stags"];
+
+/// Basketball in the world.
+pub(super) const SPORT: ScoreboardSport = ScoreboardSport {
+    sport: Sport::Basketball,
+    lanes: Lanes { first_min: &[7, 48, 94], gap_min: (132, 148) },
+    draw: |day, dice| scoreboard_sport::leagues(day, dice, league, team),
+    number: 3,
+    past: (2 * ROUND_DAYS, None),
+};
+
+fn league(league: usize) -> (&'static str, ScoreboardGame) {
+    let (name, _, quarter_s) = LEAGUES[league];
+    let game = ScoreboardGame {
+        sport: Sport::Basketball,
+        setting: Setting::League { ground: "Arena" },
+        bets: if quarter_s <= 600 { &BASKETBALL } else { &BASKETBALL_LONG },
+        rules: [quarter_s, 0],
+        play: |game, sides, start, dice| {
+            Box::new(BasketballPlay::new(sides, game.rules[0], game.bets, start, dice))
+        },
+    };
+    (name, game)
+}
+
+pub(super) fn team(league: usize, team: usize) -> Participant {
+    let club = CLUBS[(team + league * 2) % CLUBS.len()];
+    let name = format!("{}{} {club}", names::TOWNS[team], LEAGUES[league].1);
+    names::side_of("basketball team", &name)
+}
 
 const OVERTIME_S: u32 = 5 * 60;
 const QUARTERS: usize = 4;

@@ -5,15 +5,57 @@
 //! probability that depends on its class and on which side it plays, so that every map and match is
 //! a race whose probabilities are exact.
 
-use facts::event::{Micros, Pair, Participant, Side};
+use facts::event::{Micros, Pair, Participant, Side, Sport};
 
 use super::{
     board::Board,
+    calendar::ROUND_DAYS,
+    day::Lanes,
     dice::Dice,
+    market::OF_TEAMS,
     names,
     play::{Chance, Play, PlayStep, Trading},
+    scoreboard_sport::{self, ScoreboardGame, ScoreboardSport, Setting},
     truth::Ending,
 };
+
+const TOURNAMENTS: [&str; names::LEAGUES_OF_OTHERS] = [
+    "Gridlock Masters",
+    "Ember Cup",
+    "Northlight League",
+    "Quartz Invitational",
+    "Rampart Series",
+    "Overclock Open",
+    "Sentinel Cup",
+    "Drift Circuit",
+    "Parallax League",
+];
+
+/// As many as leagues: a town has a team in each, under another name.
+const CLUBS: [&str; names::LEAGUES_OF_OTHERS] =
+    ["Vortex", "Relay", "Static", "Quanta", "Hexa", "Cipher", "Nova", "Pulse", "Vertex"];
+
+/// CS2 in the world.
+pub(super) const SPORT: ScoreboardSport = ScoreboardSport {
+    sport: Sport::Cs2,
+    lanes: Lanes { first_min: &[4, 46, 92], gap_min: (132, 150) },
+    draw: |day, dice| scoreboard_sport::leagues(day, dice, |it| (TOURNAMENTS[it], GAME), team),
+    number: 1,
+    past: (2 * ROUND_DAYS, None),
+};
+
+const GAME: ScoreboardGame = ScoreboardGame {
+    sport: Sport::Cs2,
+    setting: Setting::Tournament { category: None, best_of: 3, is_on_stage: false },
+    bets: &OF_TEAMS,
+    rules: [0; 2],
+    play: |_, sides, start, dice| Box::new(Cs2Play::new(sides, start, dice)),
+};
+
+pub(super) fn team(tournament: usize, team: usize) -> Participant {
+    let club = CLUBS[(team + tournament) % CLUBS.len()];
+    names::side_of("csgo team", &format!("{} {club}", names::TOWNS[team]))
+}
 
 pub(super) const MAPS_TO_WIN: u32 = 2;
 const HALF: u32 = 12;
@@ -208,7 +250,7 @@ mod tests {
     /// From every score on the way, the probability is the mean of those after the next round.
     #[test]
     fn probability_is_a_martingale() {
-        let teams = [names::cs2_team(0, 1), names::cs2_team(0, 5)];
+        let teams = [team(0, 1), team(0, 5)];
         let play = Cs2Play::new(&teams, 0, Dice::new(1, 1));
         for rounds in [[0, 0], [5, 11], [11, 12], [12, 12], [14, 13], [15, 15], [17, 17]] {
             let p = play.round_chance(rounds, true);

@@ -4,13 +4,18 @@
 //! from 170 down it may end the leg instead. How many visits a player needs is a distribution that is
 //! computed once, and with it how likely each wins a leg in which either begins.
 
-use facts::event::{Micros, Pair, Participant, ScoreboardStatus, Side};
+use facts::event::{Micros, Pair, Participant, ScoreboardStatus, Side, Sport};
 
 use super::{
     board::Board,
+    calendar::DayNumber,
+    day::{GameKind, Lanes},
     dice::Dice,
+    draw::{Booking, bookings, daily_pairs},
+    market::OF_PLAYERS,
     names,
     play::{Chance, Play, PlayStep, Trading},
+    scoreboard_sport::{ScoreboardGame, ScoreboardSport, Setting},
     truth::Ending,
 };
 
@@ -20,6 +25,52 @@ use super::{
 pub(super) struct Format {
     pub(super) sets_to_win: u32,
     pub(super) legs_to_win: u32,
+}
+
+/// Tournaments and how their matches are played.
+pub(super) const TOURNAMENTS: [(&str, Format, &str); 4] = [
+    ("Harrowgate Matchplay", Format { sets_to_win: 0, legs_to_win: 8 }, "major"),
+    ("Tungsten Tour", Format { sets_to_win: 0, legs_to_win: 6 }, "tour"),
+    ("Oche Grand Prix", Format { sets_to_win: 3, legs_to_win: 3 }, "major"),
+    ("Midwinter Championship", Format { sets_to_win: 4, legs_to_win: 3 }, "major"),
+];
+
+/// Players of a tournament.
+pub(super) const FIELD: usize = 40;
+
+/// Darts in the world.
+pub(super) const SPORT: ScoreboardSport = ScoreboardSport {
+    sport: Sport::Darts,
+    lanes: Lanes { first_min: &[3, 22], gap_min: (50, 62) },
+    draw,
+    number: 5,
+    past: (8, Some(6)),
+};
+
+fn draw(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
+    let pairs = daily_pairs(TOURNAMENTS.len(), FIELD, day, dice);
+    bookings(pairs, |tournament, players| {
+        let (name, format, category) = TOURNAMENTS[tournament];
+        let sides = players.map(|number| player(tournament, number));
+        let (category, best_of) = (Some(category), format.best_of());
+        let game = ScoreboardGame {
+            sport: Sport::Darts,
+            setting: Setting::Tournament { category, best_of, is_on_stage: true },
+            bets: &OF_PLAYERS,
+            rules: [format.sets_to_win, format.legs_to_win],
+            play: |game, sides, start, dice| {
+                let [sets_to_win, legs_to_win] = game.rules;
+                let format = Format { sets_to_win, legs_to_win };
+                Box::new(DartsPlay::new(sides, format, start, dice))
+            },
+        };
+        (names::competition(name), sides, GameKind::Scoreboard(game))
+    })
+}
+
+pub(super) fn player(tournament: usize, player: usize) -> Participant {
+    let number = tournament * FIELD + player;
+    names::side_of("darts player", &names::person(number * 7 + 3, number + 97))
 }
 
 const START: usize = 501;

@@ -12,12 +12,13 @@ use facts::{
 };
 
 use super::{
+    SCOREBOARD_SPORTS,
     calendar::{self, DayNumber},
-    darts,
     dice::{Dice, MINUTE},
     draw::{self, Booking},
     names,
     race::RaceCard,
+    scoreboard_sport::ScoreboardGame,
 };
 
 pub(super) const DAY: Micros = 24 * 60 * MINUTE;
@@ -25,19 +26,16 @@ pub(super) const DAY: Micros = 24 * 60 * MINUTE;
 /// Minutes from the day's start to the first kick-off of each lane: the first matches are under way
 /// within minutes, and the rest follow, so that they are not all in the same phase of play. Then
 /// minutes from one kick-off of a lane to its next: as long as a match takes, or so.
-struct Lanes {
-    first_min: &'static [i64],
-    gap_min: (u32, u32),
+#[derive(Debug)]
+pub(super) struct Lanes {
+    pub(super) first_min: &'static [i64],
+    pub(super) gap_min: (u32, u32),
 }
 
 /// A league match takes 110 to 117 minutes with its break.
 const FOOTBALL: Lanes = Lanes { first_min: &[1, 8, 17, 27, 38], gap_min: (115, 121) };
 /// Tennis takes an hour to three and a half; lanes overlap now and then.
 const TENNIS: Lanes = Lanes { first_min: &[2, 14, 35, 65], gap_min: (105, 130) };
-const CS2: Lanes = Lanes { first_min: &[4, 46, 92], gap_min: (132, 150) };
-const DARTS: Lanes = Lanes { first_min: &[3, 22], gap_min: (50, 62) };
-const HOCKEY: Lanes = Lanes { first_min: &[6, 50, 96], gap_min: (135, 150) };
-const BASKETBALL: Lanes = Lanes { first_min: &[7, 48, 94], gap_min: (132, 148) };
 const RACES: Lanes = Lanes { first_min: &[8, 15], gap_min: (15, 20) };
 
 /// How long before its start a match is announced, where the day is old enough for it.
@@ -64,13 +62,7 @@ pub(super) enum GameKind {
     Football,
     /// With the number of the tournament.
     Tennis(tennis::MatchFormat, usize),
-    Cs2,
-    /// With the category of the tournament.
-    Darts(darts::Format, &'static str),
-    Hockey,
-    Basketball {
-        quarter_s: u32,
-    },
+    Scoreboard(ScoreboardGame),
     Race(Arc<RaceCard>),
 }
 
@@ -110,10 +102,9 @@ impl Plan {
         };
         book(&FOOTBALL, draw::football);
         book(&TENNIS, draw::tennis);
-        book(&CS2, draw::cs2);
-        book(&DARTS, draw::darts);
-        book(&HOCKEY, draw::hockey);
-        book(&BASKETBALL, draw::basketball);
+        for sport in &SCOREBOARD_SPORTS {
+            book(&sport.lanes, sport.draw);
+        }
         book(&RACES, draw::races);
         bookings.sort_by_key(|(start, _)| *start);
         let numbered = bookings.into_iter().zip(1..);
@@ -148,13 +139,10 @@ impl Plan {
 
 impl Entry {
     pub(super) fn sport(&self) -> Sport {
-        match self.game {
+        match &self.game {
             GameKind::Football => Sport::Football,
             GameKind::Tennis(..) => Sport::Tennis,
-            GameKind::Cs2 => Sport::Cs2,
-            GameKind::Darts(..) => Sport::Darts,
-            GameKind::Hockey => Sport::Hockey,
-            GameKind::Basketball { .. } => Sport::Basketball,
+            GameKind::Scoreboard(game) => game.sport,
             GameKind::Race(_) => Sport::HorseRacing,
         }
     }

@@ -10,6 +10,7 @@ use super::{
     dice::Dice,
     names,
     race::{RUNNERS, RaceCard},
+    scoreboard_sport::Setting,
 };
 
 /// Races of a day for which there are horses.
@@ -38,10 +39,12 @@ impl Booking {
         let Self { mut competition, sides, game } = self;
         let season = Season::containing(start);
         competition.season = match &game {
-            GameKind::Football | GameKind::Hockey | GameKind::Basketball { .. } => {
-                Some(season.name)
-            }
-            GameKind::Tennis(..) | GameKind::Cs2 | GameKind::Darts(..) => Some(season.year),
+            GameKind::Football => Some(season.name),
+            GameKind::Tennis(..) => Some(season.year),
+            GameKind::Scoreboard(game) => Some(match game.setting {
+                Setting::League { .. } => season.name,
+                Setting::Tournament { .. } => season.year,
+            }),
             GameKind::Race(_) => None,
         };
         let id = Id::derive(names::PROVIDER, "match", &key);
@@ -67,43 +70,9 @@ pub(super) fn tennis(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
     })
 }
 
-pub(super) fn cs2(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
-    let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, day, dice);
-    bookings(pairs, |tournament, teams| {
-        let sides = teams.map(|team| names::cs2_team(tournament, team));
-        (names::cs2_tournament(tournament), sides, GameKind::Cs2)
-    })
-}
-
-pub(super) fn darts(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
-    let pairs = daily_pairs(names::DARTS_COUNT, names::DARTS_FIELD, day, dice);
-    bookings(pairs, |tournament, players| {
-        let (competition, format, category) = names::darts_tournament(tournament);
-        let sides = players.map(|player| names::darts_player(tournament, player));
-        (competition, sides, GameKind::Darts(format, category))
-    })
-}
-
-pub(super) fn hockey(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
-    let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, day, dice);
-    bookings(pairs, |league, teams| {
-        let sides = teams.map(|team| names::hockey_team(league, team));
-        (names::hockey_league(league), sides, GameKind::Hockey)
-    })
-}
-
-pub(super) fn basketball(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
-    let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, day, dice);
-    bookings(pairs, |league, teams| {
-        let (competition, quarter_s) = names::basketball_league(league);
-        let sides = teams.map(|team| names::basketball_team(league, team));
-        (competition, sides, GameKind::Basketball { quarter_s })
-    })
-}
-
 /// Books each pair of members of a competition. `names` looks up the competition, the members and
 /// the kind of game.
-fn bookings(
+pub(super) fn bookings(
     pairs: Vec<(usize, Pair<usize>)>,
     names: impl Fn(usize, Pair<usize>) -> (Competition, Pair<Participant>, GameKind),
 ) -> Vec<Booking> {
@@ -144,7 +113,7 @@ pub(super) fn races(day: DayNumber, dice: &mut Dice) -> Vec<Booking> {
 }
 
 /// The pairs of the leagues that play on a day, in random order. Each league plays on one day of [`ROUND_DAYS`].
-fn league_pairs(
+pub(super) fn league_pairs(
     leagues: usize,
     teams: usize,
     day: DayNumber,
@@ -155,7 +124,7 @@ fn league_pairs(
 }
 
 /// The pairs of every competition, in random order: everyone plays daily.
-fn daily_pairs(
+pub(super) fn daily_pairs(
     competitions: usize,
     members: usize,
     day: DayNumber,

@@ -6,15 +6,11 @@ use facts::event::{
 };
 
 use super::{
-    basketball::BasketballPlay,
     board::Board,
-    cs2::Cs2Play,
-    darts::DartsPlay,
     day::{Entry, GameKind},
     dice::Dice,
     football::FootballPlay,
-    hockey::HockeyPlay,
-    market::{BASKETBALL, BASKETBALL_LONG, Bet, FOOTBALL, HOCKEY, Market, OF_PLAYERS, OF_TEAMS},
+    market::{Bet, FOOTBALL, Market, OF_PLAYERS},
     match_odds::MatchOdds,
     play::Play,
     race::{self, RacePlay},
@@ -83,10 +79,7 @@ impl Game {
         let status = match &self.entry.game {
             GameKind::Football => Fact::Football(FootballFact::Status(FootballStatus::NotStarted)),
             GameKind::Tennis(..) => Fact::Tennis(TennisFact::Status(TennisStatus::NotStarted)),
-            GameKind::Cs2
-            | GameKind::Darts(..)
-            | GameKind::Hockey
-            | GameKind::Basketball { .. } => Board::new().fact(None),
+            GameKind::Scoreboard(_) => Board::new().fact(None),
             GameKind::Race(card) => {
                 let runners = race::entered(card);
                 Fact::Race(Race { status: RaceStatus::NotStarted, runners })
@@ -152,13 +145,7 @@ fn play(entry: &Entry, dice: Dice, analysis_dice: Dice) -> Box<dyn Play> {
             Box::new(FootballPlay::new(sides(), *announced, *start, dice, analysis_dice))
         }
         GameKind::Tennis(format, _) => Box::new(TennisPlay::new(sides(), *format, *start, dice)),
-        GameKind::Cs2 => Box::new(Cs2Play::new(sides(), *start, dice)),
-        GameKind::Darts(format, _) => Box::new(DartsPlay::new(sides(), *format, *start, dice)),
-        GameKind::Hockey => Box::new(HockeyPlay::new(sides(), *start, dice)),
-        GameKind::Basketball { quarter_s } => {
-            let bets = bets(game);
-            Box::new(BasketballPlay::new(sides(), *quarter_s, bets, *start, dice))
-        }
+        GameKind::Scoreboard(game) => (game.play)(game, sides(), *start, dice),
         GameKind::Race(card) => Box::new(RacePlay::new(card, *announced, *start, dice)),
     }
 }
@@ -166,11 +153,8 @@ fn play(entry: &Entry, dice: Dice, analysis_dice: Dice) -> Box<dyn Play> {
 fn bets(game: &GameKind) -> &'static [Bet] {
     match game {
         GameKind::Football => &FOOTBALL,
-        GameKind::Tennis(..) | GameKind::Darts(..) => &OF_PLAYERS,
-        GameKind::Cs2 => &OF_TEAMS,
-        GameKind::Hockey => &HOCKEY,
-        GameKind::Basketball { quarter_s: ..=600 } => &BASKETBALL,
-        GameKind::Basketball { .. } => &BASKETBALL_LONG,
+        GameKind::Tennis(..) => &OF_PLAYERS,
+        GameKind::Scoreboard(game) => game.bets,
         GameKind::Race(_) => &[],
     }
 }

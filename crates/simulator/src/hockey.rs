@@ -4,17 +4,57 @@
 //! The clock shows what was played, and stands between whistle and face-off. Goals of both sides are
 //! independent and Poisson distributed, as in football.
 
-use facts::event::{MatchClock, Micros, Pair, Participant, Side};
+use facts::event::{MatchClock, Micros, Pair, Participant, Side, Sport};
 
 use super::{
     board::Board,
+    calendar::ROUND_DAYS,
+    day::Lanes,
     dice::{Dice, SECOND},
     market::{Bet, HOCKEY},
     maths::{self, exp_minus},
     names,
     play::{Chance, Play, PlayStep, Trading},
+    scoreboard_sport::{self, ScoreboardGame, ScoreboardSport, Setting},
     truth::Ending,
 };
+
+/// Leagues by name, each with the ending of its towns.
+const LEAGUES: [(&str, &str); names::LEAGUES_OF_OTHERS] = [
+    ("Frostmark Hockey League", "frost"),
+    ("Norrland Ice Series", "norr"),
+    ("Glacier Premier", "berg"),
+    ("Winterhold Division", "hold"),
+    ("Tundra League", "tun"),
+    ("Polar Conference", "pol"),
+    ("Icefall Series", "fall"),
+    ("Boreal Premier", "bor"),
+    ("Snowline Division", "line"),
+];
+
+const CLUBS: [&str; 7] = ["Ravens", "Icemen", "Lynxes", "Foresters", "Comets", "Pikes", "Hammers"];
+
+/// Hockey in the world.
+pub(super) const SPORT: ScoreboardSport = ScoreboardSport {
+    sport: Sport::Hockey,
+    lanes: Lanes { first_min: &[6, 50, 96], gap_min: (135, 150) },
+    draw: |day, dice| scoreboard_sport::leagues(day, dice, |it| (LEAGUES[it].0, GAME), team),
+    number: 2,
+    past: (2 * ROUND_DAYS, None),
+};
+
+const GAME: ScoreboardGame = ScoreboardGame {
+    sport: Sport::Hockey,
+    setting: Setting::League { ground: "Ice Hall" },
+    bets: &HOCKEY,
+    rules: [0; 2],
+    play: |_, sides, start, dice| Box::new(HockeyPlay::new(sides, start, dice)),
+};
+
+pub(super) fn team(league: usize, team: usize) -> Participant {
+    let club = CLUBS[(team + league * 2) % CLUBS.len()];
+    names::side_of("hockey team", &format!("{}{} {club}", names::TOWNS[team], LEAGUES[league].1))
+}
 
 const PERIOD_S: u32 = 20 * 60;
 const OVERTIME_S: u32 = 5 * 60;

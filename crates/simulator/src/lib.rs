@@ -34,6 +34,7 @@ mod play;
 mod race;
 mod recording;
 mod scheduled_match;
+mod scoreboard_sport;
 mod tennis;
 mod truth;
 mod truth_lines;
@@ -56,6 +57,7 @@ use self::{
     bookmaker::BOOKMAKERS,
     day::{Entry, Plan},
     game::Game,
+    scoreboard_sport::ScoreboardSport,
 };
 
 pub use self::{
@@ -67,6 +69,10 @@ pub use self::{
     },
     world::World,
 };
+
+/// In the order in which their matches are drawn: a new one is the last.
+static SCOREBOARD_SPORTS: [ScoreboardSport; 4] =
+    [cs2::SPORT, darts::SPORT, hockey::SPORT, basketball::SPORT];
 
 /// One day, batch by batch in time order.
 ///

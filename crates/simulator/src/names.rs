@@ -15,9 +15,8 @@ use super::dice::Dice;
 mod others;
 
 pub(super) use self::others::{
-    COURSE_COUNT, DARTS_COUNT, DARTS_FIELD, HORSE_COUNT, JOCKEY_COUNT, LEAGUES_OF_OTHERS,
-    TEAMS_OF_OTHERS, basketball_league, basketball_team, course, cs2_team, cs2_tournament,
-    darts_player, darts_tournament, hockey_league, hockey_team, horse, jockey, race,
+    COURSE_COUNT, HORSE_COUNT, JOCKEY_COUNT, LEAGUES_OF_OTHERS, TEAMS_OF_OTHERS, course, horse,
+    jockey, race, side_of,
 };
 
 pub(super) const PROVIDER: &str = "simulator";
@@ -55,7 +54,7 @@ const COUNTRIES: [&str; 16] = [
     "AR", "AT", "BE", "BR", "CH", "CZ", "DE", "ES", "FR", "GB", "HR", "IT", "NL", "PL", "SE", "US",
 ];
 
-const TOWNS: [&str; 22] = [
+pub(super) const TOWNS: [&str; 22] = [
     "Arven", "Brask", "Corvel", "Dunmor", "Eskel", "Farrow", "Grent", "Hollin", "Istal", "Jorv",
     "Kesk", "Lorram", "Marrow", "Nask", "Orlen", "Pravic", "Quarr", "Rusk", "Selvan", "Torrem",
     "Ulver", "Vannic",
@@ -210,14 +209,14 @@ fn footballer(team: &Participant, name: &str) -> Participant {
     Participant { id: Id::derive(PROVIDER, "player", &key), name: name.into() }
 }
 
-fn person(given: usize, surname: usize) -> String {
+pub(super) fn person(given: usize, surname: usize) -> String {
     let surname = surname % SURNAMES;
     let head = SURNAME_HEADS[surname % SURNAME_HEADS.len()];
     let tail = SURNAME_TAILS[surname / SURNAME_HEADS.len()];
     format!("{} {head}{tail}", GIVEN[given % GIVEN.len()])
 }
 
-fn competition(name: &str) -> Competition {
+pub(super) fn competition(name: &str) -> Competition {
     Competition {
         id: Id::derive(PROVIDER, "competition", name),
         name: Arc::from(name),

@@ -1,10 +1,10 @@
 //! The truth of a day as lines of JSON: one for each match, then one with totals.
 
-use std::io;
+use std::{collections::BTreeMap, io};
 
 use serde_json::{Value, json};
 
-use facts::event::{Sport, TennisStatus};
+use facts::event::{PlayKind, Sport, TennisStatus};
 
 use super::{
     lines::{football_side, name, number, present, race, sets},
@@ -147,15 +147,15 @@ fn totals(truth: &Truth) -> Value {
         }
     }
     let count = |sport| truth.matches.iter().filter(|game| game.sport == sport).count();
-    json!({ "totals": {
-        "basketball": { "matches": count(Sport::Basketball) },
-        "csgo": { "matches": count(Sport::Cs2) },
-        "darts": { "matches": count(Sport::Darts) },
-        "football": football_totals(&football),
-        "hockey": { "matches": count(Sport::Hockey) },
-        "horseracing": { "races": count(Sport::HorseRacing) },
-        "tennis": tennis_totals(&tennis),
-    } })
+    let totals = |sport: Sport| match sport.play() {
+        PlayKind::Football => Some(football_totals(&football)),
+        PlayKind::Tennis => Some(tennis_totals(&tennis)),
+        PlayKind::Scoreboard => Some(json!({ "matches": count(sport) })),
+        PlayKind::Race => Some(json!({ "races": count(sport) })),
+        PlayKind::None => None,
+    };
+    let totals = Sport::ALL.into_iter().filter_map(|it| Some((it.as_str(), totals(it)?)));
+    json!({ "totals": totals.collect::<BTreeMap<_, _>>() })
 }
 
 fn football_totals(matches: &[&FootballTruth]) -> Value {

@@ -6,12 +6,13 @@
 use facts::event::Micros;
 
 use super::{
-    Simulator,
+    SCOREBOARD_SPORTS, Simulator,
     calendar::{DayNumber, PAST_ROUNDS, ROUND_DAYS, day_number},
     day::{DAY, Entry, Plan},
     dice::{Dice, MINUTE},
     draw::{self, Booking, RACING_COURSES},
     scheduled_match::ScheduledMatch,
+    scoreboard_sport::ScoreboardSport,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub struct World {
 /// What of a sport was played before the first day: enough for form, tables and ratings, and little enough to be
 /// generated while a client connects.
 struct Circuit {
+    /// Tells the circuits apart.
+    number: u64,
     name: &'static str,
     draw: fn(DayNumber, &mut Dice) -> Vec<Booking>,
     /// Days before the first one.
@@ -36,12 +39,19 @@ struct Circuit {
     when: fn(usize, &mut Dice) -> Micros,
 }
 
-const CIRCUITS: [Circuit; 7] = [
-    Circuit { is_thinned: true, ..Circuit::of_leagues("football", draw::football, PAST_ROUNDS) },
-    Circuit::of_leagues("csgo", draw::cs2, 2),
-    Circuit::of_leagues("hockey", draw::hockey, 2),
-    Circuit::of_leagues("basketball", draw::basketball, 2),
+/// The circuits of sports that are not followed by their scoreboards.
+const CIRCUITS: [Circuit; 3] = [
     Circuit {
+        number: 0,
+        name: "football",
+        draw: draw::football,
+        days: PAST_ROUNDS * ROUND_DAYS,
+        matches_max: None,
+        is_thinned: true,
+        when: any_time,
+    },
+    Circuit {
+        number: 4,
         name: "tennis",
         draw: draw::tennis,
         days: 10,
@@ -50,14 +60,7 @@ const CIRCUITS: [Circuit; 7] = [
         when: any_time,
     },
     Circuit {
-        name: "darts",
-        draw: draw::darts,
-        days: 8,
-        matches_max: Some(6),
-        is_thinned: false,
-        when: any_time,
-    },
-    Circuit {
+        number: 6,
         name: "horseracing",
         draw: draw::races,
         days: 2,
@@ -116,12 +119,12 @@ impl World {
     #[must_use]
     pub fn past(&self, day: u64) -> Vec<ScheduledMatch> {
         let mut all = Vec::new();
-        for (circuit, kind) in CIRCUITS.iter().zip(0..) {
+        for circuit in CIRCUITS.into_iter().chain(SCOREBOARD_SPORTS.iter().map(Circuit::new)) {
             for days_back in 1..=circuit.days {
                 // The first day on which those who played then play again.
                 let again = (ROUND_DAYS - days_back % ROUND_DAYS) % ROUND_DAYS;
                 let one_league = circuit.is_thinned && again as u64 > day;
-                all.extend(circuit.matches(self.plan(-(days_back as i64)), kind, one_league));
+                all.extend(circuit.matches(self.plan(-(days_back as i64)), one_league));
             }
         }
         all.sort_by_key(|planned| (planned.start(), planned.id()));
@@ -141,18 +144,15 @@ fn signed(day: u64) -> i64 {
 }
 
 impl Circuit {
-    const fn of_leagues(
-        name: &'static str,
-        draw: fn(DayNumber, &mut Dice) -> Vec<Booking>,
-        rounds: usize,
-    ) -> Self {
-        let days = rounds * ROUND_DAYS;
-        Self { name, draw, days, matches_max: None, is_thinned: false, when: any_time }
+    fn new(sport: &ScoreboardSport) -> Self {
+        let &ScoreboardSport { sport, draw, number, past: (days, matches_max), .. } = sport;
+        let name = sport.as_str();
+        Self { number, name, draw, days, matches_max, is_thinned: false, when: any_time }
     }
 
-    /// The matches of a day of the past, or those of one league, always the same. `kind` distinguishes the circuits.
-    fn matches(&self, plan: Plan, kind: u64, one_league: bool) -> Vec<ScheduledMatch> {
-        let numbers = PAST_NUMBERS + kind * 1_000;
+    /// The matches of a day of the past, or those of one league, always the same.
+    fn matches(&self, plan: Plan, one_league: bool) -> Vec<ScheduledMatch> {
+        let numbers = PAST_NUMBERS + self.number * 1_000;
         let mut dice = Dice::new(plan.seed, numbers);
         let bookings = (self.draw)(plan.day, &mut dice);
         let bookings =

@@ -1,4 +1,4 @@
-// One match that is followed by its scoreboard (basketball, hockey, CS2, darts), and one race.
+// One match that is followed by its scoreboard, and one race.
 
 import { Panel, scroller, table } from "./panel.js";
 import { showMeetings, showStandings } from "./football-parts.js";
@@ -7,11 +7,10 @@ import { KeyedList, el, nameOf, plain, setAttribute, setText, timeOfDay, trusted
 
 // Points of basketball: more than a long match has.
 const TIMELINE_MAX = 400;
-const PARTS = { basketball: ["Q", 4], hockey: ["P", 3], csgo: ["Map ", 5], darts: ["Set ", 99] };
 
 /** The name of a part of the score: `Q1`, `P3`, `OT`, `Map 2`. */
 export function partTitle(sport, number) {
-  const [prefix, regular] = PARTS[sport];
+  const [prefix, regular] = SPORTS[sport].parts;
   if (number <= regular) return `${prefix}${number}`;
   return number === regular + 1 ? "OT" : `OT${number - regular}`;
 }
@@ -204,7 +203,6 @@ class RunnerRow {
   }
 }
 
-const MEETINGS = { hockey: "matches", darts: "matches" };
 const TABLES = {
   hockey: [["P", "Played", (row) => row.matches_played], ["W", "Won", (row) => row.wins], ["L", "Lost", (row) => row.losses], ["Pts", "Points", (row) => row.points]],
   basketball: [["P", "Played", (row) => row.played], ["W", "Won", (row) => row.wins], ["L", "Lost", (row) => row.losses], ["%", "Share of matches won", (row) => (100 * row.win_pct).toFixed(0)]],
@@ -237,7 +235,7 @@ export class ScoreboardParts {
     if (!(await this.#rest.has("sports"))) return void (this.#isAsked = this.#rest.hasKey && this.#isAsked);
     const league = this.#doc.competition?.id;
     const [meetings, standings] = await Promise.all([
-      MEETINGS[this.#sport] ? this.#rest.get(`/${this.#sport}/api/v2/matches/${this.#id}/h2h/`) : undefined,
+      SPORTS[this.#sport].hasMeetings ? this.#rest.get(`/${this.#sport}/api/v2/matches/${this.#id}/h2h/`) : undefined,
       TABLES[this.#sport] && league ? this.#rest.get(`/${this.#sport}/api/v2/standings/?league=${league}`) : undefined,
     ]);
     if (meetings) this.#showMeetings(meetings.head_to_head ?? meetings);

@@ -12,15 +12,18 @@ const SCOREBOARD = {
   status: plain,
 };
 
-/** In the order in which boards show them. */
+/**
+ * In the order in which boards show them. Of scoreboards: `parts`, what stands before the number of a part, and how many are regular;
+ * `hasMeetings`, whether REST has earlier meetings.
+ */
 export const SPORTS = {
   football: { title: "Football", sides: ["home", "away"], live: FOOTBALL_LIVE, over: FOOTBALL_OVER, status: footballStatus },
   tennis: { title: "Tennis", sides: ["p1", "p2"], live: TENNIS_LIVE, over: TENNIS_OVER, status: tennisStatus },
   // Its clock shows what is left of the quarter; the others count up.
-  basketball: { ...SCOREBOARD, title: "Basketball", countsDown: true },
-  hockey: { ...SCOREBOARD, title: "Ice hockey" },
-  csgo: { ...SCOREBOARD, title: "CS2" },
-  darts: { ...SCOREBOARD, title: "Darts" },
+  basketball: { ...SCOREBOARD, title: "Basketball", parts: ["Q", 4], countsDown: true },
+  hockey: { ...SCOREBOARD, title: "Ice hockey", parts: ["P", 3], hasMeetings: true },
+  csgo: { ...SCOREBOARD, title: "CS2", parts: ["Map ", 5] },
+  darts: { ...SCOREBOARD, title: "Darts", parts: ["Set ", 99], hasMeetings: true },
   horseracing: {
     title: "Horse racing", sides: [], live: new Set(["at_the_post", "off"]), over: new Set(["finished", "abandoned"]), status: plain,
   },

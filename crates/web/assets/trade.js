@@ -6,13 +6,13 @@
 import { connect } from "/client/v1/matchwire.js";
 import { byId } from "./connection.js";
 import { Desk } from "./desk.js";
+import { SPORTS } from "./sports.js";
 import {
   LagMeter, PriceHistory, ScoreWatch, bestOf, bookProblem, hasDepth, ladderOf, marketName, marketsOf, outcomeName, outcomesOf,
   overround, pairText, percent, priceProblem, scoreText, selectionsOf, signalText, sizeText, sparkPath, tabsOf, tapeText,
 } from "./trade-model.js";
 import { KeyedList, el, nameOf, plain, setAttribute, setText, span, svg, timeOfDay } from "./view.js";
 
-const SPORTS = { football: "Football", tennis: "Tennis", basketball: "Basketball", hockey: "Ice hockey", darts: "Darts", csgo: "CS2", horseracing: "Horse racing" };
 const RATES = [["Every update", 0], ["4/s", 250], ["1/s", 1000], ["Screen", "frame"]];
 // Boards only fill the list of matches.
 const BOARD_RATE = 5000;
@@ -231,7 +231,7 @@ class Trade {
       const live = matches.filter(([, match]) => match.life === "live" || match.life === "suspended");
       const next = matches.filter(([, match]) => match.life === "prematch").slice(0, UPCOMING_MAX);
       const options = [...live, ...next].map(([id, match]) => [`${sport}/${id}`, `${match.life === "prematch" ? timeOfDay(match.start) : "●"} ${pairText(match)}`]);
-      if (options.length > 0) groups.push([SPORTS[sport], options]);
+      if (options.length > 0) groups.push([SPORTS[sport].title, options]);
     }
     const known = groups.some(([, options]) => options.some(([ch]) => ch === this.#ch));
     if (this.#ch && !known) groups.unshift(["This match", [[this.#ch, pairText(this.#match?.data) || this.#ch]]]);

@@ -8,6 +8,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use facts::event::Sport;
 use fanout::{
     Classes, Micros, Permission,
     permission::{Offer, PermissionPeriod},
@@ -29,9 +30,13 @@ const SOLD: [(Addon, Classes); 2] = [(Addon::Sports, OTHER_SPORTS), (Addon::Odds
 pub fn needs_of_name(name: &str) -> Classes {
     let mut segments = name.split('/');
     let of_sport = match segments.next() {
-        Some("football" | "tennis" | "feeds") => Classes::NONE,
+        Some("feeds") => Classes::NONE,
         Some("signals") => BOOK_PRICES,
-        _ => OTHER_SPORTS,
+        sport => {
+            let sport = sport.and_then(Sport::from_word);
+            let is_of_addon = sport.is_none_or(|sport| sport.profile().is_of_addon);
+            if is_of_addon { OTHER_SPORTS } else { Classes::NONE }
+        }
     };
     match (segments.next(), segments.next(), segments.next()) {
         (Some(_), Some("odds"), Some(_)) => of_sport.and(BOOK_PRICES),
@@ -162,7 +167,7 @@ fn classes(catalogue: &Catalogue, caller: &Caller, now: Micros) -> Classes {
 
 #[cfg(test)]
 mod tests {
-    use facts::event::{Id, Sport};
+    use facts::event::Id;
 
     use super::*;
     use hub::channels::{Channels, Subject};
@@ -171,17 +176,7 @@ mod tests {
     #[test]
     fn name_requires_the_addons_of_its_channel() {
         let slug: Arc<str> = "acme".into();
-        for sport in [
-            Sport::Football,
-            Sport::Tennis,
-            Sport::Cs2,
-            Sport::Darts,
-            Sport::Hockey,
-            Sport::Basketball,
-            Sport::HorseRacing,
-            Sport::Cricket,
-            Sport::Other,
-        ] {
+        for sport in Sport::ALL {
             let id = Id(7);
             for subject in [
                 Subject::Match(id),

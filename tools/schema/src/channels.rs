@@ -57,7 +57,7 @@ pub fn kinds() -> Vec<ChannelKind> {
             PlayKind::Football => ("Football", "FootballMatch".to_owned(), "FootballEvent"),
             PlayKind::Tennis => ("Tennis", "TennisMatch".to_owned(), "TennisEvent"),
             PlayKind::Scoreboard => {
-                let name = scoreboard_name(sport);
+                let name = sport.profile().type_name;
                 (name, format!("{name}Match"), "ScoreboardEvent")
             }
             PlayKind::Race => ("HorseRacing", "HorseRace".to_owned(), "RaceEvent"),
@@ -81,23 +81,10 @@ pub fn kinds() -> Vec<ChannelKind> {
     kinds
 }
 
-/// The name in definitions of a sport that is followed by its scoreboard.
-fn scoreboard_name(sport: Sport) -> &'static str {
-    match sport {
-        Sport::Cs2 => "Cs2",
-        Sport::Darts => "Darts",
-        Sport::Hockey => "Hockey",
-        Sport::Basketball => "Basketball",
-        Sport::Football | Sport::Tennis | Sport::HorseRacing | Sport::Cricket | Sport::Other => {
-            unreachable!("it is not followed by its scoreboard")
-        }
-    }
-}
-
 /// The sports that are followed by their scoreboards, with their names in definitions.
 pub(crate) fn scoreboards() -> impl Iterator<Item = (Sport, &'static str)> {
     let all = Sport::ALL.into_iter().filter(|sport| sport.play() == PlayKind::Scoreboard);
-    all.map(|sport| (sport, scoreboard_name(sport)))
+    all.map(|sport| (sport, sport.profile().type_name))
 }
 
 /// Adds the unions of documents, patches and boards, and the three definitions by the name of the channel.

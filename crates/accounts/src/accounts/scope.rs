@@ -45,12 +45,7 @@ impl Scope {
     pub fn of_product(product: Product) -> Self {
         match product {
             Product::Football | Product::Signals => Self::Football,
-            Product::Tennis
-            | Product::Csgo
-            | Product::Darts
-            | Product::Hockey
-            | Product::Basketball
-            | Product::Horseracing => Self::Sports,
+            Product::Sport(_) => Self::Sports,
             Product::Odds => Self::Odds,
             Product::Websocket => Self::Stream,
         }

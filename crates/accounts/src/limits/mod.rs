@@ -296,7 +296,7 @@ impl Limits {
         let pays = || caller.addons.iter().any(|(addon, _)| caller.addons.has(addon, now));
         let quota = match product {
             Product::Football if !pays() => (Allowance::Football, football_per_day),
-            Product::Tennis if !caller.has(Addon::Sports, now) => {
+            Product::TENNIS if !caller.has(Addon::Sports, now) => {
                 (Allowance::Tennis, tennis_taster_per_day)
             }
             _ => return None,

@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(catalogue.needs(Product::Odds, at("2026-08-17T23:59:59.999999Z")), None);
         assert_eq!(catalogue.needs(Product::Odds, at("2026-08-18T00:00:00Z")), Some(Addon::Odds));
         assert_eq!(
-            catalogue.needs(Product::Tennis, at("2026-08-01T00:00:00Z")),
+            catalogue.needs(Product::TENNIS, at("2026-08-01T00:00:00Z")),
             Some(Addon::Sports)
         );
     }

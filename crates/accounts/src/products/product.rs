@@ -1,6 +1,8 @@
 //! The products of the service.
 
-use std::fmt;
+use std::{fmt, iter};
+
+use facts::event::Sport;
 
 use crate::accounts::Addon;
 
@@ -8,13 +10,8 @@ use crate::accounts::Addon;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Product {
     Football,
-    Tennis,
-    /// Counter-Strike 2; `csgo` in paths, as clients know it.
-    Csgo,
-    Darts,
-    Hockey,
-    Basketball,
-    Horseracing,
+    /// One of the sports of the Sports add-on.
+    Sport(Sport),
     Odds,
     Signals,
     /// Live sockets, and images of their channels.
@@ -22,31 +19,37 @@ pub enum Product {
 }
 
 impl Product {
+    /// Tennis, of which the operator may allow some requests without its add-on.
+    pub const TENNIS: Self = Self::Sport(Sport::Tennis);
+
     /// Every product, in display order.
-    pub const ALL: [Self; 10] = [
-        Self::Football,
-        Self::Tennis,
-        Self::Csgo,
-        Self::Darts,
-        Self::Hockey,
-        Self::Basketball,
-        Self::Horseracing,
-        Self::Odds,
-        Self::Signals,
-        Self::Websocket,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        let sports = Self::sports().map(Self::Sport);
+        iter::once(Self::Football).chain(sports).chain([Self::Odds, Self::Signals, Self::Websocket])
+    }
+
+    /// The sports of the Sports add-on, in display order.
+    pub fn sports() -> impl Iterator<Item = Sport> {
+        let is_sold = |sport: &Sport| *sport != Sport::Football && sport.profile().is_product;
+        Sport::ALL.into_iter().filter(is_sold)
+    }
+
+    /// The sports of the Sports add-on in a sentence: `tennis, CS2 and darts`.
+    #[must_use]
+    pub fn sports_text() -> String {
+        let names: Vec<_> = Self::sports().map(|sport| sport.profile().in_text).collect();
+        match names.split_last() {
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+            None => String::new(),
+        }
+    }
 
     /// The name in paths, in answers and in the database.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Football => "football",
-            Self::Tennis => "tennis",
-            Self::Csgo => "csgo",
-            Self::Darts => "darts",
-            Self::Hockey => "hockey",
-            Self::Basketball => "basketball",
-            Self::Horseracing => "horseracing",
+            Self::Football => Sport::Football.as_str(),
+            Self::Sport(sport) => sport.as_str(),
             Self::Odds => "odds",
             Self::Signals => "signals",
             Self::Websocket => "websocket",
@@ -56,20 +59,15 @@ impl Product {
     /// The product with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|product| product.as_str() == name)
+        Self::all().find(|product| product.as_str() == name)
     }
 
     /// The display name.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
-            Self::Football => "Football",
-            Self::Tennis => "Tennis",
-            Self::Csgo => "CS2",
-            Self::Darts => "Darts",
-            Self::Hockey => "Hockey",
-            Self::Basketball => "Basketball",
-            Self::Horseracing => "Horse racing",
+            Self::Football => Sport::Football.profile().title,
+            Self::Sport(sport) => sport.profile().title,
             Self::Odds => "Odds",
             Self::Signals => "Signals",
             Self::Websocket => "Live sockets",
@@ -118,12 +116,7 @@ impl Product {
     pub fn addon(self) -> Option<Addon> {
         match self {
             Self::Football | Self::Signals => None,
-            Self::Tennis
-            | Self::Csgo
-            | Self::Darts
-            | Self::Hockey
-            | Self::Basketball
-            | Self::Horseracing => Some(Addon::Sports),
+            Self::Sport(_) => Some(Addon::Sports),
             Self::Odds => Some(Addon::Odds),
             Self::Websocket => Some(Addon::Websocket),
         }
@@ -149,8 +142,8 @@ mod tests {
         for path in ["/api/", "/api/events/", "/api/v2/events/", "/api/v2/none/", "/mcp", "/mcp/"] {
             check(path, Some(Product::Football));
         }
-        check("/tennis/api/v2/matches/", Some(Product::Tennis));
-        check("/csgo/mcp/", Some(Product::Csgo));
+        check("/tennis/api/v2/matches/", Some(Product::TENNIS));
+        check("/csgo/mcp/", Some(Product::Sport(Sport::Cs2)));
         check("/odds/api/", Some(Product::Odds));
         check("/odds/api", Some(Product::Odds));
         check("/odds/api/sports/", Some(Product::Odds));
@@ -190,8 +183,8 @@ mod tests {
         for path in ["/mcp", "/mcp/", "/api/mcp", "/api/mcp/"] {
             check(path, Some(Product::Football));
         }
-        check("/tennis/mcp", Some(Product::Tennis));
-        check("/horseracing/mcp/", Some(Product::Horseracing));
+        check("/tennis/mcp", Some(Product::TENNIS));
+        check("/horseracing/mcp/", Some(Product::Sport(Sport::HorseRacing)));
         for path in [
             "",
             "/",
@@ -211,9 +204,22 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for product in Product::ALL {
+        for product in Product::all() {
             assert_eq!(Product::named(product.as_str()), Some(product));
         }
-        assert_eq!(Product::named("chess"), None);
+        for name in ["chess", "cricket", "other"] {
+            assert_eq!(Product::named(name), None);
+        }
+    }
+
+    #[test]
+    fn products_are_in_display_order() {
+        let names: Vec<_> = Product::all().map(Product::as_str).collect();
+        let names = names.join(" ");
+        assert!(names.starts_with("football tennis csgo darts hockey basketball horseracing "));
+        assert!(names.ends_with(" odds signals websocket"), "{names}");
+        let text = Product::sports_text();
+        assert!(text.starts_with("tennis, CS2, darts, hockey, basketball"), "{text}");
+        assert_eq!(text.matches(" and ").count(), 1, "{text}");
     }
 }

@@ -54,15 +54,15 @@ mod tests {
     #[test]
     fn same_day_and_product_are_one_entry() {
         let days = merged([
-            used(1, Product::Tennis, 2),
+            used(1, Product::TENNIS, 2),
             used(2, Product::Football, 1),
-            used(1, Product::Tennis, 3),
+            used(1, Product::TENNIS, 3),
             used(2, Product::Odds, 0),
         ]);
-        assert_eq!(days, [used(2, Product::Football, 1), used(1, Product::Tennis, 5)]);
+        assert_eq!(days, [used(2, Product::Football, 1), used(1, Product::TENNIS, 5)]);
         assert_eq!(UsageDay::sum(&days).calls, 6);
         let products: Vec<Product> =
             UsageDay::by_product(&days).into_iter().map(|(product, _)| product).collect();
-        assert_eq!(products, [Product::Football, Product::Tennis]);
+        assert_eq!(products, [Product::Football, Product::TENNIS]);
     }
 }

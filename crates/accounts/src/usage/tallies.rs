@@ -90,8 +90,9 @@ impl Tallies {
 
     /// An account's unstored usage, from one day to another.
     pub(super) fn days(&self, account: AccountId, from: Day, to: Day) -> Vec<UsageDay> {
-        let slots = (from.0..=to.0)
-            .flat_map(|day| Product::ALL.map(|product| Slot { account, product, day: Day(day) }));
+        let slots = (from.0..=to.0).flat_map(|day| {
+            Product::all().map(move |product| Slot { account, product, day: Day(day) })
+        });
         slots.filter_map(|slot| Some(usage_day(slot, self.map.get(&slot)?.unstored()))).collect()
     }
 

@@ -80,16 +80,16 @@ async fn last_thirty_days_are_reported_per_account() {
         let (meter, one, other) =
             (hub(&database), account(&database).await, account(&database).await);
         for days_ago in [0, 29, 30] {
-            meter.call(one, Product::Tennis, NOON - days_ago * DAY_US);
+            meter.call(one, Product::TENNIS, NOON - days_ago * DAY_US);
             if days_ago == 29 {
                 meter.flush(NOON).await.unwrap();
             }
         }
-        meter.call(other, Product::Tennis, NOON);
-        meter.call(other, Product::Tennis, NOON + DAY_US);
+        meter.call(other, Product::TENNIS, NOON);
+        meter.call(other, Product::TENNIS, NOON + DAY_US);
         let shown = [
-            used(NOON, Product::Tennis, calls(1)),
-            used(NOON - 29 * DAY_US, Product::Tennis, calls(1)),
+            used(NOON, Product::TENNIS, calls(1)),
+            used(NOON - 29 * DAY_US, Product::TENNIS, calls(1)),
         ];
         assert_eq!(meter.last_30_days(one, NOON).await.unwrap(), shown);
         meter.flush(NOON).await.unwrap();
@@ -105,13 +105,13 @@ async fn quota_resets_at_midnight() {
         let (meter, account) = (hub(&database), account(&database).await);
         let late = Day::at(NOON).start() + DAY_US - 1;
         let reserve =
-            async |call, now| meter.reserve(account, Product::Tennis, call, 3, now).await.unwrap();
+            async |call, now| meter.reserve(account, Product::TENNIS, call, 3, now).await.unwrap();
         assert_eq!(reserve(Call::Rest, late).await, Some(2));
         assert_eq!(reserve(Call::Mcp, late).await, Some(1), "both kinds count");
         assert_eq!(reserve(Call::Rest, late).await, Some(0));
         assert_eq!(reserve(Call::Rest, late).await, None);
         assert_eq!(
-            meter.today(account, Product::Tennis, late).await.unwrap(),
+            meter.today(account, Product::TENNIS, late).await.unwrap(),
             3,
             "refused calls count not"
         );
@@ -121,8 +121,8 @@ async fn quota_resets_at_midnight() {
         assert_eq!(meter.shared.tallies.len(), 1, "a day that is over is evicted from memory");
         // The clock is put back.
         assert_eq!(reserve(Call::Rest, late).await, None);
-        meter.call(account, Product::Tennis, late);
-        assert_eq!(meter.today(account, Product::Tennis, late).await.unwrap(), 4);
+        meter.call(account, Product::TENNIS, late);
+        assert_eq!(meter.today(account, Product::TENNIS, late).await.unwrap(), 4);
         meter.flush(late).await.unwrap();
         let days: Vec<u64> =
             stored(&database, account).await.iter().map(|day| day.counts.all_calls()).collect();
@@ -255,7 +255,7 @@ async fn killed_node_costs_at_most_its_lease() {
         let (config, account) = (UsageConfig::default(), account(&database).await);
         let (killed, other) = (node(&database, &config), node(&database, &config));
         let reserve = async |meter: &Meter| {
-            meter.reserve(account, Product::Tennis, Call::Rest, 160, NOON).await
+            meter.reserve(account, Product::TENNIS, Call::Rest, 160, NOON).await
         };
         assert_eq!(reserve(&killed).await.unwrap(), Some(159));
         drop(killed);
@@ -266,14 +266,14 @@ async fn killed_node_costs_at_most_its_lease() {
         let mut admitted = 0;
         let later = NOON + 2_000_000;
         loop {
-            let left = other.reserve(account, Product::Tennis, Call::Rest, 160, later).await;
+            let left = other.reserve(account, Product::TENNIS, Call::Rest, 160, later).await;
             if left.unwrap().is_none() {
                 break;
             }
             admitted += 1;
             if admitted == 1 {
                 execute(&database, "ALTER TABLE quota_leases RENAME TO leases_away").await;
-                let left = other.reserve(account, Product::Tennis, Call::Rest, 160, later).await;
+                let left = other.reserve(account, Product::TENNIS, Call::Rest, 160, later).await;
                 assert!(left.unwrap().is_some(), "the store is not needed for what is leased");
                 execute(&database, "ALTER TABLE leases_away RENAME TO quota_leases").await;
                 admitted += 1;
@@ -291,7 +291,7 @@ async fn lease_that_cannot_be_returned_goes_on() {
         let (config, account) = (UsageConfig::default(), account(&database).await);
         let (one, other) = (node(&database, &config), node(&database, &config));
         let reserve = async |meter: &Meter| {
-            let left = meter.reserve(account, Product::Tennis, Call::Rest, 160, NOON).await;
+            let left = meter.reserve(account, Product::TENNIS, Call::Rest, 160, NOON).await;
             left.unwrap()
         };
         assert_eq!(reserve(&one).await, Some(159));
@@ -325,7 +325,7 @@ async fn calls_do_not_queue_for_a_store_that_is_away() {
             let flusher = Flusher::new(getrandom::u64().unwrap().cast_signed(), 0);
             let meter =
                 Meter::with_parts(narrow.clone(), &UsageConfig::default(), quotas, None, flusher);
-            let reserve = |now| meter.reserve(account, Product::Tennis, Call::Rest, 160, now);
+            let reserve = |now| meter.reserve(account, Product::TENNIS, Call::Rest, 160, now);
             let (first, second) = tokio::join!(reserve(NOON), reserve(NOON));
             let timed_out = matches!(first, Err(UsageError::Store(sqlx::Error::PoolTimedOut)));
             assert!(timed_out, "{quotas:?}: {first:?}");

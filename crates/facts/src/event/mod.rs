@@ -51,7 +51,7 @@ pub use self::{
     },
     race::{Race, RaceRunner, RaceStatus, RunnerStatus},
     scoreboard::{MatchClock, Scoreboard, ScoreboardStatus},
-    sport::{PlayKind, Sport},
+    sport::{PlayKind, Sport, SportProfile, StatusWords},
     tennis::{GameScore, Point, PointKind, SetScore, TennisFact, TennisScore, TennisStatus},
 };
 

@@ -213,7 +213,7 @@ impl Reading {
 
     /// Whether the order of the sides has a meaning.
     fn has_home(&self) -> bool {
-        !matches!(self.sport, Sport::Tennis | Sport::Darts | Sport::Cs2)
+        self.sport.profile().has_home
     }
 
     pub(super) fn sport(&self) -> Sport {

@@ -61,14 +61,9 @@ impl StartTime {
     }
 }
 
-/// The largest difference between two feeds' starts of one match. Rain changes the order of play of
-/// a tennis tournament; in team sports that may play twice on a day, feeds agree better.
+/// The largest difference between two feeds' starts of one match.
 pub(super) fn window(sport: Sport) -> Micros {
-    match sport {
-        Sport::Tennis => NEAR_US,
-        Sport::Football => 3 * HOUR_US,
-        _ => HOUR_US,
-    }
+    sport.profile().start_window_h * HOUR_US
 }
 
 /// Hours for display, to a tenth.

@@ -86,16 +86,15 @@ impl Status {
 }
 
 fn word_of_sport(sport: Sport, status: Status) -> &'static str {
-    match (sport, status) {
-        (Sport::Cs2, Status::NotStarted) => "notstarted",
-        (Sport::Cs2, status) if status.is_live() => "inprogress",
-        (Sport::HorseRacing, Status::NotStarted) => "prematch",
-        (Sport::HorseRacing, Status::Finished) => "archived",
-        (Sport::Tennis, Status::Interrupted) => "interrupted",
-        (Sport::Tennis, Status::Retired) => "retired",
-        (Sport::Tennis | Sport::Darts, Status::Walkover) => "walkover",
-        (Sport::Hockey, Status::Walkover) => "awarded",
-        (_, status) => status.words().others,
+    let words = &sport.profile().status;
+    match status {
+        Status::NotStarted => words.not_started,
+        Status::Interrupted => words.interrupted,
+        Status::Finished => words.finished,
+        Status::Retired => words.retired,
+        Status::Walkover => words.walkover,
+        status if status.is_live() => words.live,
+        status => status.words().others,
     }
 }
 

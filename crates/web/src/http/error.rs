@@ -16,7 +16,7 @@ use tracing::error;
 use super::handshake::HandshakeError;
 use crate::{
     limits::{QuotaStatus, RetryAfter},
-    products::Price,
+    products::{Price, Product},
     usage::UsageError,
 };
 use accounts::{AccountsError, Addon, Scope};
@@ -219,10 +219,7 @@ fn addon_required(MissingAddon { addon, price, public_url }: &MissingAddon) -> R
     let (error, detail) = match addon {
         Addon::Sports => (
             "Sports Addon required",
-            format!(
-                "The tennis, CS2, darts, hockey, basketball and horse racing APIs need the sports \
-                 add-on at {price}/mo."
-            ),
+            format!("The {} APIs need the sports add-on at {price}/mo.", Product::sports_text()),
         ),
         Addon::Websocket => (
             "WebSocket Addon required",

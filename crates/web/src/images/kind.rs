@@ -41,47 +41,38 @@ impl ImageKind {
         }
     }
 
+    /// Its name in URLs, what it shows, and the sport that it is limited to.
+    fn row(self) -> (&'static str, EntityKind, Option<Sport>) {
+        match self {
+            Self::Team => ("team", EntityKind::Team, None),
+            Self::League => ("league", EntityKind::Competition, None),
+            Self::Player => ("player", EntityKind::Player, None),
+            Self::Manager => ("manager", EntityKind::Manager, None),
+            Self::Venue => ("venue", EntityKind::Venue, None),
+            Self::TennisPlayer => ("tennis-player", EntityKind::Player, Some(Sport::Tennis)),
+            Self::CsgoTeam => ("csgo-team", EntityKind::Team, Some(Sport::Cs2)),
+            Self::CsgoTournament => ("csgo-tournament", EntityKind::Competition, Some(Sport::Cs2)),
+            Self::BasketballTeam => ("basketball/team", EntityKind::Team, Some(Sport::Basketball)),
+            Self::HockeyTeam => ("hockey/team", EntityKind::Team, Some(Sport::Hockey)),
+        }
+    }
+
     /// Its name in URLs, and its folder among an operator's files.
     #[must_use]
     pub fn path(self) -> &'static str {
-        match self {
-            Self::Team => "team",
-            Self::League => "league",
-            Self::Player => "player",
-            Self::Manager => "manager",
-            Self::Venue => "venue",
-            Self::TennisPlayer => "tennis-player",
-            Self::CsgoTeam => "csgo-team",
-            Self::CsgoTournament => "csgo-tournament",
-            Self::BasketballTeam => "basketball/team",
-            Self::HockeyTeam => "hockey/team",
-        }
+        self.row().0
     }
 
     /// The kind of entity that it shows.
     #[must_use]
     pub fn entity(self) -> EntityKind {
-        match self {
-            Self::Team | Self::CsgoTeam | Self::BasketballTeam | Self::HockeyTeam => {
-                EntityKind::Team
-            }
-            Self::League | Self::CsgoTournament => EntityKind::Competition,
-            Self::Player | Self::TennisPlayer => EntityKind::Player,
-            Self::Manager => EntityKind::Manager,
-            Self::Venue => EntityKind::Venue,
-        }
+        self.row().1
     }
 
     /// The sport that it is limited to. Types without a sport in their names apply to all, since ids are
     /// unique across sports.
     #[must_use]
     pub fn sport(self) -> Option<Sport> {
-        match self {
-            Self::Team | Self::League | Self::Player | Self::Manager | Self::Venue => None,
-            Self::TennisPlayer => Some(Sport::Tennis),
-            Self::CsgoTeam | Self::CsgoTournament => Some(Sport::Cs2),
-            Self::BasketballTeam => Some(Sport::Basketball),
-            Self::HockeyTeam => Some(Sport::Hockey),
-        }
+        self.row().2
     }
 }

@@ -1,4 +1,4 @@
-//! Lists the paths below the prefixes of the versions: `/api/v2/`, `/tennis/api/v2/` and so on.
+//! Lists the paths below the prefixes of the versions: `/api/v2/`, `/tennis/api/v2/` and so on. Each sport declares its own.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,31 +8,11 @@ use std::{
 use super::{ApiRequest, ApiResult, CacheControl, Spec};
 
 /// Unknown parameters are ignored.
-const ANY: Spec = Spec { ignores_others: true, ..Spec::new(&[]) };
+pub(super) const ANY: Spec = Spec { ignores_others: true, ..Spec::new(&[]) };
 
 endpoints! {
     /// The lists of this product, by their names.
     "/api/v2/", params(ANY), answers(BTreeMap<String, String>), |request| index(&request);
-
-    /// The lists of this product, by their names.
-    "/tennis/api/v2/", params(ANY), answers(BTreeMap<String, String>), |request| index(&request);
-
-    /// The lists of this product, by their names.
-    "/csgo/api/v2/", params(ANY), answers(BTreeMap<String, String>), |request| index(&request);
-
-    /// The lists of this product, by their names.
-    "/darts/api/v2/", params(ANY), answers(BTreeMap<String, String>), |request| index(&request);
-
-    /// The lists of this product, by their names.
-    "/hockey/api/v2/", params(ANY), answers(BTreeMap<String, String>), |request| index(&request);
-
-    /// The lists of this product, by their names.
-    "/basketball/api/v2/", params(ANY), answers(BTreeMap<String, String>),
-        |request| index(&request);
-
-    /// The lists of this product, by their names.
-    "/horseracing/api/v2/", params(ANY), answers(BTreeMap<String, String>),
-        |request| index(&request);
 }
 
 /// Every documented path without a parameter.
@@ -42,7 +22,7 @@ static PATHS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
 });
 
 /// The lists directly below the path of the request, by name.
-fn index(request: &ApiRequest) -> ApiResult {
+pub(super) fn index(request: &ApiRequest) -> ApiResult {
     let page_url = request.page_url();
     let (base, prefix) = (page_url.base(), page_url.path);
     let names = PATHS.iter().filter_map(|path| {

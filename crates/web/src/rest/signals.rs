@@ -137,7 +137,7 @@ const LIST: Spec = Spec::new(&[
     Param::ids("event_id", "One or more"),
     Param::text("kind", "arbitrage, price_gap, value, steam, suspended or momentum"),
     Param::percentage("min_strength", "0 to 100"),
-    Param::text("sport", "football, tennis, csgo, darts, hockey, basketball or horseracing"),
+    Param::text("sport", "A sport. The OpenAPI document lists them"),
 ])
 .paged();
 

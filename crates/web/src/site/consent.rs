@@ -4,7 +4,7 @@
 //! page must not send anybody to an address that a stranger has put into a link. Later errors go back to the
 //! client, to a website only by a click.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use askama::Template;
 use axum::{Extension, http::HeaderMap, response::Response};
@@ -231,16 +231,14 @@ fn page(
 
 /// A scope in plain words, and the add-on that it is of no use without.
 pub(super) fn words(scope: Scope) -> (&'static str, Option<(Addon, &'static str)>) {
+    static SPORTS: LazyLock<String> = LazyLock::new(|| format!("Read {}", Product::sports_text()));
     match scope {
         Scope::Football => (
             "Read football matches, statistics, predictions and signals, and what your account has \
              used",
             None,
         ),
-        Scope::Sports => (
-            "Read tennis, CS2, darts, hockey, basketball and horse racing",
-            Some((Addon::Sports, "Sports")),
-        ),
+        Scope::Sports => (SPORTS.as_str(), Some((Addon::Sports, "Sports"))),
         Scope::Odds => ("Read the odds of individual bookmakers", Some((Addon::Odds, "Odds API"))),
         Scope::Stream => (
             "Follow football, tennis and the state of feeds live over sockets, and what the other \

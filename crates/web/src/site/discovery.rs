@@ -24,6 +24,7 @@ use super::{
     mcp_servers::{self, McpServer},
 };
 use crate::http::{Shared, cors, error::HttpError};
+use crate::products::Product;
 
 const CARD_SCHEMA: &str =
     "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json";
@@ -221,18 +222,19 @@ fn host(base: &str) -> String {
     host.trim_matches(['[', ']']).to_owned()
 }
 
-const LLMS_INTRODUCTION: &str = "\
+fn llms_text(base: &str) -> String {
+    let sports = Product::sports_text();
+    let mut text = format!(
+        "\
 # Matchwire
 
-> Live sports data for programs: football, tennis, CS2, darts, hockey, basketball and horse racing, with odds of many \
+> Live sports data for programs: football, {sports}, with odds of many \
 bookmakers, over REST, WebSocket and MCP.
 
 One API key works for every product: send it as `Authorization: Bearer <key>`. A free account covers football; add-ons \
 unlock the other sports, live sockets and odds.
-";
-
-fn llms_text(base: &str) -> String {
-    let mut text = LLMS_INTRODUCTION.to_owned();
+"
+    );
     text += "\n## Documentation\n\n";
     let mut link = |title: &str, path: &str, about: &str| {
         // Writing to a string cannot fail.
@@ -246,7 +248,7 @@ fn llms_text(base: &str) -> String {
     let about = "JSON Schema of every document, event, frame and command of `/stream/v1`.";
     link("Types of the stream protocol", "/api/schema/documents/", about);
     text += "\n## MCP servers\n\n";
-    for server in &mcp_servers::ALL {
+    for server in mcp_servers::ALL.iter() {
         let needs = if server.addon().is_some() { " Needs the Sports add-on." } else { "" };
         let (title, path) = (server.title(), server.path());
         writeln!(text, "- [{title}]({base}{path}): {}.{needs}", server.description).ok();

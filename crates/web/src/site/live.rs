@@ -9,6 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
+use facts::event::{PlayKind, Sport};
 use fanout::encode::payload;
 use hyper::{
     HeaderMap,
@@ -88,17 +89,6 @@ struct MatchPage<'a> {
     id: u32,
 }
 
-/// The sports that have boards, with their titles.
-const SPORTS: [(&str, &str); 7] = [
-    ("football", "Football"),
-    ("tennis", "Tennis"),
-    ("basketball", "Basketball"),
-    ("hockey", "Ice hockey"),
-    ("csgo", "CS2"),
-    ("darts", "Darts"),
-    ("horseracing", "Horse racing"),
-];
-
 /// The landing page, for visitors of a hub that is not a demo.
 #[derive(Debug, Template)]
 #[template(path = "landing.html")]
@@ -144,12 +134,13 @@ pub(super) async fn match_page(
     visit: Visit,
     request: Request,
 ) -> Result<Response, SiteError> {
-    let sport_page = SPORTS.into_iter().find(|(name, _)| *name == sport);
+    let sport = Sport::from_word(&sport).filter(|sport| sport.play() != PlayKind::None);
     let id = id.parse().ok().filter(|id| (1..=2_147_483_647).contains(id));
-    let (Some((sport, sport_title)), Some(id)) = (sport_page, id) else {
+    let (Some(sport), Some(id)) = (sport, id) else {
         return Err(SiteError::NotFound);
     };
     let live = LiveShell::new("/match/", &visit, &request);
+    let (sport, sport_title) = (sport.as_str(), sport.profile().page_title);
     visit.show(&MatchPage { live, sport, sport_title, id })
 }
 

@@ -2,7 +2,10 @@
 //!
 //! `/mcp-info/`, the server cards and `llms.txt` list them from here.
 
+use std::{iter, sync::LazyLock};
+
 use accounts::Addon;
+use facts::event::Sport;
 
 use crate::products::Product;
 
@@ -17,43 +20,19 @@ pub(super) struct McpServer {
 }
 
 /// Every server, in display order.
-pub(super) const ALL: [McpServer; 7] = [
-    McpServer {
+pub(super) static ALL: LazyLock<Vec<McpServer>> = LazyLock::new(|| {
+    let football = McpServer {
         product: Product::Football,
         covers: "Football, signals and your account",
-        description: "Live football: scores, incidents, line-ups, statistics, odds, predictions and signals",
-    },
-    McpServer {
-        product: Product::Tennis,
-        covers: "Tennis",
-        description: "Live tennis: matches point by point, players, rankings, odds and predictions",
-    },
-    McpServer {
-        product: Product::Csgo,
-        covers: "CS2",
-        description: "Live CS2: matches, maps, teams, players, odds and predictions",
-    },
-    McpServer {
-        product: Product::Darts,
-        covers: "Darts",
-        description: "Live darts: matches, players, rankings, odds and predictions",
-    },
-    McpServer {
-        product: Product::Hockey,
-        covers: "Hockey",
-        description: "Live ice hockey: matches, teams, standings, odds and predictions",
-    },
-    McpServer {
-        product: Product::Basketball,
-        covers: "Basketball",
-        description: "Live basketball: matches, box scores, teams, standings, odds and predictions",
-    },
-    McpServer {
-        product: Product::Horseracing,
-        covers: "Horse racing",
-        description: "Live horse racing: meetings, races, runners, horses, jockeys, trainers and odds",
-    },
-];
+        description: Sport::Football.profile().mcp,
+    };
+    let others = Product::sports().map(|sport| McpServer {
+        product: Product::Sport(sport),
+        covers: sport.profile().title,
+        description: sport.profile().mcp,
+    });
+    iter::once(football).chain(others).collect()
+});
 
 impl McpServer {
     /// The server of a sport, by its name in paths.
@@ -107,16 +86,16 @@ mod tests {
 
     #[test]
     fn paths_belong_to_the_product() {
-        for server in ALL {
+        for server in ALL.iter() {
             assert_eq!(Product::of_path(&server.path()), Some(server.product));
-            assert_eq!(McpServer::named(server.sport()), Some(&server));
+            assert_eq!(McpServer::named(server.sport()), Some(server));
         }
         assert_eq!(McpServer::named("chess"), None);
     }
 
     #[test]
     fn descriptions_fit_into_a_server_card() {
-        for server in ALL {
+        for server in ALL.iter() {
             assert!((1..=100).contains(&server.description.len()), "{}", server.description);
             assert!(server.title().len() <= 100);
         }

@@ -1,8 +1,10 @@
 //! The state and price of an add-on for one account, as shown on the dashboard, among the add-ons and on the
 //! price list.
 
+use std::sync::LazyLock;
+
 use super::moment::{Moment, left};
-use crate::products::Catalogue;
+use crate::products::{Catalogue, Product};
 use accounts::{Addon, Addons, Micros};
 
 /// An add-on for one account.
@@ -63,9 +65,11 @@ pub(super) fn title(addon: Addon) -> &'static str {
 
 /// What it unlocks.
 pub(super) fn unlocks(addon: Addon) -> &'static str {
+    static SPORTS: LazyLock<String> =
+        LazyLock::new(|| format!("REST APIs for {}.", Product::sports_text()));
     match addon {
         Addon::Websocket => "Live channels for football and tennis over WebSockets.",
-        Addon::Sports => "REST APIs for tennis, CS2, darts, hockey, basketball and horse racing.",
+        Addon::Sports => SPORTS.as_str(),
         Addon::Odds => "Odds from many bookmakers, at /odds/api/.",
     }
 }

@@ -164,19 +164,9 @@ impl Match {
     }
 }
 
-/// Betfair's event types, as `listEventTypes` of its Betting API names them.
+/// Betfair's event types. Esports (27454571) are another sport: they do not say which game is played.
 pub(in crate::normalize) fn sport(event_type_id: &str) -> Sport {
-    match event_type_id {
-        "1" => Sport::Football,
-        "2" => Sport::Tennis,
-        "4" => Sport::Cricket,
-        "7" => Sport::HorseRacing,
-        "3503" => Sport::Darts,
-        "7522" => Sport::Basketball,
-        "7524" => Sport::Hockey,
-        // Among them esports (27454571), which does not say which game is played.
-        _ => Sport::Other,
-    }
+    Sport::find(|it| it.betfair == Some(event_type_id))
 }
 
 /// Stands before the home side, which American sports name second.

@@ -124,15 +124,15 @@ type Sides = [(RunnerKey, Outcome); 2];
 /// name the home side second.
 fn order(sport: Sport, event_name: Option<&str>) -> Option<[Outcome; 2]> {
     let home_first = [Outcome::Home, Outcome::Away];
-    match sport {
-        Sport::Tennis => Some([Outcome::Player1, Outcome::Player2]),
-        Sport::Basketball | Sport::Hockey | Sport::Cs2 | Sport::Other => {
-            let name = event_name?;
-            let away_first = || name.contains(AT).then_some([Outcome::Away, Outcome::Home]);
-            name.contains(" v ").then_some(home_first).or_else(away_first)
-        }
-        _ => Some(home_first),
+    if sport == Sport::Tennis {
+        return Some([Outcome::Player1, Outcome::Player2]);
     }
+    if sport.profile().is_home_first {
+        return Some(home_first);
+    }
+    let name = event_name?;
+    let away_first = || name.contains(AT).then_some([Outcome::Away, Outcome::Home]);
+    name.contains(" v ").then_some(home_first).or_else(away_first)
 }
 
 /// `None` where the runners are not those of the sport's result: a football match has two and the
@@ -142,18 +142,8 @@ fn sides_of_result(
     sport: Sport,
     event_name: Option<&str>,
 ) -> Option<Sides> {
-    let sizes = match sport {
-        Sport::Football => 3..=3,
-        Sport::Tennis => 2..=2,
-        Sport::HorseRacing => return None,
-        Sport::Darts
-        | Sport::Basketball
-        | Sport::Hockey
-        | Sport::Cs2
-        | Sport::Cricket
-        | Sport::Other => 2..=3,
-    };
-    sides(runners, order(sport, event_name)?).filter(|_| sizes.contains(&runners.len()))
+    let [least, most] = sport.profile().outcomes;
+    sides(runners, order(sport, event_name)?).filter(|_| (least..=most).contains(&runners.len()))
 }
 
 /// `None` unless there are exactly two apart from the draw.

@@ -111,7 +111,7 @@ impl Kind {
         let name = match sport {
             Sport::Football => (*name).to_owned(),
             _ if three_way => "regular_time_winner".to_owned(),
-            Sport::Hockey | Sport::Basketball if regular => format!("regular_time_{name}"),
+            _ if regular && sport.profile().has_regular_time => format!("regular_time_{name}"),
             _ => (*name).to_owned(),
         };
         Self { name: name.into(), label: None, line, period: part.period(market), rule: *rule }

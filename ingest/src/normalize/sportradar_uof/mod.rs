@@ -448,16 +448,7 @@ fn market<'a>(
 /// The feed's sports; esports are a sport for each game.
 #[must_use]
 pub fn sport(urn: &str) -> Sport {
-    match urn {
-        "sr:sport:1" => Sport::Football,
-        "sr:sport:2" => Sport::Basketball,
-        "sr:sport:4" => Sport::Hockey,
-        "sr:sport:5" => Sport::Tennis,
-        "sr:sport:21" => Sport::Cricket,
-        "sr:sport:22" => Sport::Darts,
-        "sr:sport:109" => Sport::Cs2,
-        _ => Sport::Other,
-    }
+    Sport::find(|it| it.sportradar == Some(urn))
 }
 
 /// What the competitors have in common, and the country of the tournament. Virtual sports have events

@@ -8,16 +8,7 @@ pub(super) const PROVIDER: &str = "the-odds-api";
 
 /// The sport of a key: `soccer_epl`, `tennis_atp_wimbledon`. The key's first word names it.
 pub(super) fn sport(sport_key: &str) -> Sport {
-    match group(sport_key) {
-        "soccer" => Sport::Football,
-        "tennis" => Sport::Tennis,
-        "icehockey" => Sport::Hockey,
-        "basketball" => Sport::Basketball,
-        "cricket" => Sport::Cricket,
-        "darts" => Sport::Darts,
-        // Among them americanfootball, baseball, mma and politics.
-        _ => Sport::Other,
-    }
+    Sport::find(|it| it.the_odds_api == Some(group(sport_key)))
 }
 
 pub(super) fn id(event: &OddsApiEvent) -> Id {

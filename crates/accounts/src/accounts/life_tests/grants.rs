@@ -120,8 +120,8 @@ async fn token_is_for_its_audience_only() {
             found.unwrap().is_some()
         };
         assert!(is_accepted(tokens.access.expose(), Product::Football).await);
-        assert!(!is_accepted(tokens.access.expose(), Product::Tennis).await);
-        assert!(is_accepted(key.expose(), Product::Tennis).await, "a key is for all");
+        assert!(!is_accepted(tokens.access.expose(), Product::TENNIS).await);
+        assert!(is_accepted(key.expose(), Product::TENNIS).await, "a key is for all");
         for token in [&tokens.access, &tokens.refresh] {
             assert_eq!(life.accounts.authenticate(token.expose(), HERE, NOW).await.unwrap(), None);
         }

@@ -66,7 +66,7 @@ async fn flush_before_a_kill_is_not_counted_twice() {
             let folder = tempfile::tempdir().unwrap();
             let account = account(&database).await;
             let meter = journaled(&database, folder.path()).await;
-            meter.call(account, Product::Tennis, NOON);
+            meter.call(account, Product::TENNIS, NOON);
             let pending = {
                 let Shared { database, tallies, flushing, journal, .. } = &*meter.shared;
                 let mut flushing = flushing.write().await;
@@ -79,12 +79,12 @@ async fn flush_before_a_kill_is_not_counted_twice() {
                 pending.tx.rollback().await.unwrap();
             }
             // Counted after the flush began.
-            meter.call(account, Product::Tennis, NOON);
+            meter.call(account, Product::TENNIS, NOON);
             drop(meter);
             for _ in 0..2 {
                 let again = journaled(&database, folder.path()).await;
                 let all = again.last_30_days(account, NOON).await.unwrap();
-                assert_eq!(all, [used(NOON, Product::Tennis, calls(2))], "{is_committed}");
+                assert_eq!(all, [used(NOON, Product::TENNIS, calls(2))], "{is_committed}");
             }
             journaled(&database, folder.path()).await.flush(NOON).await.unwrap();
             assert_eq!(UsageDay::sum(&stored(&database, account).await).calls, 2);
@@ -99,10 +99,10 @@ async fn second_process_does_without_the_journal_of_the_first() {
         let folder = tempfile::tempdir().unwrap();
         let account = account(&database).await;
         let first = journaled(&database, folder.path()).await;
-        first.call(account, Product::Tennis, NOON);
+        first.call(account, Product::TENNIS, NOON);
         let second = journaled(&database, folder.path()).await;
         assert!(second.shared.journal.is_none());
-        second.call(account, Product::Tennis, NOON);
+        second.call(account, Product::TENNIS, NOON);
         second.flush(NOON).await.unwrap();
         first.flush(NOON).await.unwrap();
         assert_eq!(UsageDay::sum(&stored(&database, account).await).calls, 2);

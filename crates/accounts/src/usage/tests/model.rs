@@ -30,7 +30,7 @@ enum Commit {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let product = || prop_oneof![Just(Product::Football), Just(Product::Tennis)];
+    let product = || prop_oneof![Just(Product::Football), Just(Product::TENNIS)];
     let days_ago = || 0_i64..3;
     let commit = prop_oneof![4 => Just(Commit::Succeeds), 1 => Just(Commit::Fails), 2 => Just(Commit::Unheard)];
     prop_oneof![

@@ -77,6 +77,8 @@ impl McpResource {
 
 #[cfg(test)]
 mod tests {
+    use facts::event::Sport;
+
     use super::*;
 
     #[test]
@@ -87,7 +89,7 @@ mod tests {
             assert_eq!(found, expected, "{path}");
         };
         check("/mcp", Some((Product::Football, "/mcp")));
-        check("/tennis/mcp/", Some((Product::Tennis, "/tennis/mcp/")));
+        check("/tennis/mcp/", Some((Product::TENNIS, "/tennis/mcp/")));
         check("/.well-known/oauth-protected-resource", Some((Product::Football, "/mcp")));
         check(
             "/.well-known/oauth-protected-resource/api/mcp",
@@ -95,7 +97,7 @@ mod tests {
         );
         check(
             "/.well-known/oauth-protected-resource/darts/mcp/",
-            Some((Product::Darts, "/darts/mcp/")),
+            Some((Product::Sport(Sport::Darts), "/darts/mcp/")),
         );
         check("/.well-known/oauth-protected-resource/odds/mcp", None);
         check("/.well-known/oauth-protected-resourcex", None);
@@ -110,7 +112,7 @@ mod tests {
         };
         check("https://hub.test/mcp", Some(Product::Football));
         check("https://HUB.test/api/mcp/", Some(Product::Football));
-        check("https://hub.test/tennis/mcp", Some(Product::Tennis));
+        check("https://hub.test/tennis/mcp", Some(Product::TENNIS));
         check("https://hub.test", Some(Product::Football));
         check("https://hub.test/", Some(Product::Football));
         check("https://hub.test.evil/mcp", None);

@@ -4,6 +4,9 @@ mod id;
 mod parameter;
 mod plain;
 
+use std::sync::LazyLock;
+
+use facts::event::Sport;
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
@@ -42,7 +45,18 @@ const FOOTBALL_V1: &str = "football v1";
 const FOOTBALL_V2: &str = "football v2";
 
 /// The tags of endpoints, in the order in which they are shown.
-const TAGS: [(&str, &str); 16] = [
+static TAGS: LazyLock<Vec<(&'static str, String)>> = LazyLock::new(|| {
+    let mut tags = OTHER_TAGS.map(|(name, what)| (name, what.to_owned())).to_vec();
+    let end = tags.iter().position(|(name, _)| *name == "odds").unwrap_or_default();
+    let sports = Product::sports().filter(|sport| *sport != Sport::Tennis);
+    let needs_addon = |it: &str| format!("{it}. Needs the Sports add-on.");
+    let sports = sports.map(|it| (it.as_str(), needs_addon(it.profile().full_title)));
+    tags.splice(end..end, sports);
+    tags
+});
+
+/// Those of no sport, of football and of tennis.
+const OTHER_TAGS: [(&str, &str); 11] = [
     (
         FOOTBALL_V2,
         "Football: matches, leagues, teams, people, venues. Endpoints without a key say so.",
@@ -52,11 +66,6 @@ const TAGS: [(&str, &str); 16] = [
         "tennis",
         "Tennis. Needs the Sports add-on, unless the operator allows some requests per day without it.",
     ),
-    ("csgo", "Counter-Strike 2. Needs the Sports add-on."),
-    ("darts", "Darts. Needs the Sports add-on."),
-    ("hockey", "Ice hockey. Needs the Sports add-on."),
-    ("basketball", "Basketball. Needs the Sports add-on."),
-    ("horseracing", "Horse racing. Needs the Sports add-on."),
     ("odds", "Prices. The consensus is free; prices by bookmaker need the Odds add-on."),
     ("odds api", "Prices of all sports and their history. Needs the Odds add-on."),
     (
@@ -278,7 +287,7 @@ fn operation_id(path: &str, method: &str) -> String {
 
 /// The tags in use: the declared ones first, in their order.
 fn tags(used: &[String]) -> Value {
-    let documented = TAGS.into_iter().filter(|(name, _)| used.iter().any(|tag| tag == name));
+    let documented = TAGS.iter().filter(|(name, _)| used.iter().any(|tag| tag == name));
     let mut tags: Vec<Value> =
         documented.map(|(name, what)| json!({"name": name, "description": what})).collect();
     let mut others: Vec<_> =

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use facts::event::Sport;
 use rust_decimal::Decimal;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -92,42 +91,28 @@ struct StickPrices {
     updated_at: Option<String>,
 }
 
-/// The name of the field with the match's id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IdName {
-    Event,
-    Match,
-}
-
-impl IdName {
-    pub(super) fn new(sport: Sport) -> Self {
-        match sport {
-            Sport::Basketball => Self::Event,
-            Sport::Football
-            | Sport::Tennis
-            | Sport::Cs2
-            | Sport::Darts
-            | Sport::Hockey
-            | Sport::HorseRacing
-            | Sport::Cricket
-            | Sport::Other => Self::Match,
-        }
-    }
+/// The id of a match under the two names that sports have for it, of which one is absent: `event_id` where its
+/// matches are `events`, else `match_id`.
+pub(super) fn id_by_name(record: &MatchRecord) -> [Option<Key>; 2] {
+    let (id, sport) = (record.summary.id, record.summary.sport);
+    if sport.profile().matches == "events" { [Some(id), None] } else { [None, Some(id)] }
 }
 
 impl StickOdds {
     pub(super) fn new(record: &MatchRecord, movements: &Movements) -> Self {
         let (source, books) = price::offered(price::winner(record));
         let [home, away] = shape::side_names(record);
-        let id = record.summary.id;
-        let name = IdName::new(record.summary.sport);
+        let [event_id, match_id] = id_by_name(record);
         let bookmakers: Vec<_> =
             books.iter().map(|(slug, prices)| book(record, slug, prices, movements)).collect();
         Self {
-            event_id: (name == IdName::Event).then_some(id),
-            match_id: (name == IdName::Match).then_some(id),
+            event_id,
+            match_id,
             event_date: shape::start(record),
-            players: (record.summary.sport == Sport::Darts)
+            players: record
+                .summary
+                .sport
+                .is_of_players()
                 .then(|| PlayerNames { player1_name: home.clone(), player2_name: away.clone() }),
             home_team_name: home,
             away_team_name: away,
@@ -155,7 +140,7 @@ fn book(
         movement_home: winner_prices.movement(price::FIRST),
         movement_draw: winner_prices.movement(price::DRAW),
         movement_away: winner_prices.movement(price::SECOND),
-        players: (record.summary.sport == Sport::Darts).then(|| PlayerOdds {
+        players: record.summary.sport.is_of_players().then(|| PlayerOdds {
             odds_player1: winner_prices.odds(price::FIRST),
             odds_player2: winner_prices.odds(price::SECOND),
             movement_player1: winner_prices.movement(price::FIRST),

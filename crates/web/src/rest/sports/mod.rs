@@ -3,6 +3,32 @@
 //! One folder per sport, next to what they share: `sport_stats` has the statistics over all its matches, and
 //! `forecast` the win probabilities.
 
+/// Declares `MATCHES` and `LIVE`, the parameters of the lists of a sport's matches: those of a competition and of a side,
+/// and the words for the statuses of matches that are not called off.
+#[rustfmt::skip]
+macro_rules! match_lists {
+    ($competition:ident, $side:ident, $statuses:literal) => {
+        const MATCHES: $crate::rest::Spec = {
+            use $crate::rest::{Param, match_filter::*, sports::request::*};
+            const STATUSES: &str = concat!("One or more statuses, separated by commas: ", $statuses, ", postponed, cancelled, unresolved.");
+            const PARAMS: &[Param] = &[
+                DATE_FROM, DATE_TO, DATE, $competition, $side, IDS, H2H, LAST, NEXT, SORT, UPDATED_SINCE,
+                Param::text("status", STATUSES),
+            ];
+            spec(PARAMS).paged().with_cursor()
+        };
+
+        const LIVE: $crate::rest::Spec = {
+            use $crate::rest::{Param, sports::request::*};
+            const PARAMS: &[Param] = &[
+                $competition, $side,
+                Param::undocumented("date_from"), Param::undocumented("date_to"), Param::undocumented("status"),
+            ];
+            spec(PARAMS).paged()
+        };
+    };
+}
+
 mod basketball;
 mod csgo;
 mod darts;
@@ -27,7 +53,7 @@ use axum::Extension;
 use utoipa_axum::router::OpenApiRouter;
 
 pub(super) use self::price::consensus;
-use super::Api;
+use super::{Api, index};
 
 pub(super) fn routes() -> OpenApiRouter<Api> {
     OpenApiRouter::new()

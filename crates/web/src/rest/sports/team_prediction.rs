@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::{
     forecast::{Forecast, Model, rounded},
-    match_odds::IdName,
+    match_odds::id_by_name,
     shape::{self, LeagueBrief, TeamBrief},
     sport_stats::SportStats,
 };
@@ -45,7 +45,7 @@ pub(super) struct TeamPrediction {
 impl TeamPrediction {
     pub(super) fn new(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
         let sport = record.summary.sport;
-        let name = IdName::new(sport);
+        let [event_id, match_id] = id_by_name(record);
         let forecast = Forecast::new(record, sport_stats);
         let [home_team, away_team] = TeamBrief::both(api, record, sport_stats);
         let id = record.summary.id;
@@ -53,8 +53,8 @@ impl TeamPrediction {
         let actual = winner_id(record);
         Self {
             id,
-            event_id: (name == IdName::Event).then_some(id),
-            match_id: (name == IdName::Match).then_some(id),
+            event_id,
+            match_id,
             league: LeagueBrief::new(record),
             home_team,
             away_team,

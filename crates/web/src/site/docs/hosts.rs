@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn snippets_in_json_are_valid() {
-        for server in &mcp_servers::ALL {
+        for server in mcp_servers::ALL.iter() {
             for host in all("https://api.test", server) {
                 if host.snippet.language == "json" {
                     let read = serde_json::from_str::<serde_json::Value>(&host.snippet.text);

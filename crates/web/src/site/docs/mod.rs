@@ -25,7 +25,7 @@ use tracing::error;
 
 use self::{closes::CloseCodeRow, format::Format, numbers::Numbers};
 use super::{client, error::SiteError, page::Shell, visit::Visit};
-use crate::http::Shared;
+use crate::{http::Shared, products::Product};
 use accounts::Addon;
 
 /// Where the pages are. Each is also at its address with `.md` instead of the last slash.
@@ -124,6 +124,8 @@ struct Facts<'a> {
     numbers: Numbers,
     /// The regular monthly price of the Sports add-on.
     sports: String,
+    /// What it covers, in a sentence.
+    of_sports: String,
 }
 
 impl<'a> Facts<'a> {
@@ -139,7 +141,8 @@ impl<'a> Facts<'a> {
             &parts.settings.hub,
             &parts.admission.limits.config(),
         );
-        Self { page, sports, base, socket, prefix, numbers }
+        let of_sports = Product::sports_text();
+        Self { page, sports, of_sports, base, socket, prefix, numbers }
     }
 
     fn contents(&self) -> &'static [Entry] {

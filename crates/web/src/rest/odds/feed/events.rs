@@ -73,10 +73,7 @@ impl OddsEvent {
 }
 
 /// The parameters that [`filter`] reads.
-pub(super) const SPORT: Param = Param::text(
-    "sport",
-    "football, tennis, csgo, darts, hockey, basketball, horseracing, cricket, other",
-);
+pub(super) const SPORT: Param = Param::text("sport", "A sport. The OpenAPI document lists them");
 pub(super) const LEAGUE_ID: Param = Param::ids("league_id", "One or more");
 pub(super) const TEAM_ID: Param =
     Param::ids("team_id", "One or more teams or players, on either side");

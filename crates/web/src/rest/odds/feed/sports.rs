@@ -31,24 +31,10 @@ impl SportRow {
         };
         Self {
             sport: sport.as_str(),
-            name: name(sport),
+            name: sport.profile().title,
             live: api.history.live(sport).len(),
             upcoming: View::now(&api.history, Some(sport)).count(&filter),
         }
-    }
-}
-
-fn name(sport: Sport) -> &'static str {
-    match sport {
-        Sport::Football => "Football",
-        Sport::Tennis => "Tennis",
-        Sport::Cs2 => "CS2",
-        Sport::Darts => "Darts",
-        Sport::Hockey => "Hockey",
-        Sport::Basketball => "Basketball",
-        Sport::HorseRacing => "Horse racing",
-        Sport::Cricket => "Cricket",
-        Sport::Other => "Other",
     }
 }
 

@@ -116,9 +116,17 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
         "movement" => one_of(["SHORTENING", "DRIFTING"]),
         "kind" => one_of(SignalKind::ALL.map(SignalKind::as_str)),
         "sport" => {
-            let names = Sport::ALL.map(Sport::as_str).into_iter();
             let has_all = ["odds", "stream"].contains(&first);
-            one_of(names.filter(|name| has_all || Product::named(name).is_some()))
+            let mut names = Sport::ALL.map(Sport::as_str).to_vec();
+            names.retain(|name| has_all || Product::named(name).is_some());
+            match (first, names.split_last()) {
+                ("odds", _) => parameter["description"] = names.join(", ").into(),
+                ("signals", Some((last, others))) => {
+                    parameter["description"] = format!("{} or {last}", others.join(", ")).into();
+                }
+                _ => {}
+            }
+            one_of(names)
         }
         "format" => one_of(["png", "webp"]),
         "gender" => one_of(["M", "F"]),

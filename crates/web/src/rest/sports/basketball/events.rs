@@ -8,47 +8,16 @@ use super::super::{
     form::{HeadToHead, Report, TeamForm},
     match_odds::StickOdds,
     matches,
-    request::{self, DATE, DATE_FROM, DATE_TO, LEAGUE, NONE, TEAM},
+    request::NONE,
     shape::{self, LeagueBrief, TeamBrief},
     sport_stats::SportStats,
 };
-use crate::rest::{
-    Api, CacheControl, Page, Param, Spec,
-    match_filter::{H2H, IDS, LAST, NEXT, SORT, UPDATED_SINCE},
-};
+use crate::rest::{Api, CacheControl, Page};
 use record::{Key, MatchRecord, Vocabulary};
 
 const SPORT: Sport = Sport::Basketball;
 
-const MATCHES: Spec = request::spec(&[
-    DATE_FROM,
-    DATE_TO,
-    DATE,
-    LEAGUE,
-    TEAM,
-    IDS,
-    H2H,
-    LAST,
-    NEXT,
-    SORT,
-    UPDATED_SINCE,
-    Param::text(
-        "status",
-        "One or more statuses, separated by commas: scheduled, live, finished, postponed, \
-         cancelled, unresolved.",
-    ),
-])
-.paged()
-.with_cursor();
-
-const LIVE: Spec = request::spec(&[
-    LEAGUE,
-    TEAM,
-    Param::undocumented("date_from"),
-    Param::undocumented("date_to"),
-    Param::undocumented("status"),
-])
-.paged();
+match_lists!(LEAGUE, TEAM, "scheduled, live, finished");
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct BasketballEvent {

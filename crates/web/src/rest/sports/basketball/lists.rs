@@ -1,11 +1,14 @@
 //! Leagues, teams, people, standings and predictions of basketball.
 
+use std::collections::BTreeMap;
+
 use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{
     form,
+    index::{ANY, index},
     lists::{self, LEAGUES, NAMED, PEOPLE},
     matches,
     predicted::{self, PREDICTIONS},
@@ -47,6 +50,9 @@ struct BasketballLine {
 }
 
 endpoints! {
+    /// The lists of this product, by their names.
+    "/basketball/api/v2/", params(ANY), answers(BTreeMap<String, String>), |request| index(&request);
+
     /// Leagues: those of which most is played first.
     "/basketball/api/v2/leagues/", params(LEAGUES), answers(Page<LeagueRow>),
         |request| lists::leagues(&request, SPORT).await;

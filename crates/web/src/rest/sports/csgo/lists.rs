@@ -1,10 +1,13 @@
 //! Players, teams, tournaments and predictions of CS2.
 
+use std::collections::BTreeMap;
+
 use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{
+    index::{ANY, index},
     lists::{self, LEAGUES, NAMED, PEOPLE},
     matches,
     predicted::{self, PREDICTIONS},
@@ -46,6 +49,9 @@ struct CsgoMapStats {
 }
 
 endpoints! {
+    /// The lists of this product, by their names.
+    "/csgo/api/v2/", params(ANY), answers(BTreeMap<String, String>), |request| index(&request);
+
     /// Players, by name. No feed provides any yet.
     "/csgo/api/v2/players/", params(PEOPLE), answers(Page<PersonRow>),
         |request| lists::people(&request, SPORT, EntityKind::Player);

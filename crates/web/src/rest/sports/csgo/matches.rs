@@ -9,47 +9,16 @@ use super::super::{
     match_odds::StickOdds,
     matches,
     meetings::SideMatch,
-    request::{self, DATE, DATE_FROM, DATE_TO, NONE, TEAM, TOURNAMENT},
+    request::NONE,
     shape::{self, NamedRow, TeamBrief},
     sport_stats::SportStats,
 };
-use crate::rest::{
-    Api, CacheControl, Page, Param, Spec,
-    match_filter::{H2H, IDS, LAST, NEXT, SORT, UPDATED_SINCE},
-};
+use crate::rest::{Api, CacheControl, Page};
 use record::{Key, MatchRecord, Vocabulary};
 
 const SPORT: Sport = Sport::Cs2;
 
-const MATCHES: Spec = request::spec(&[
-    DATE_FROM,
-    DATE_TO,
-    DATE,
-    TOURNAMENT,
-    TEAM,
-    IDS,
-    H2H,
-    LAST,
-    NEXT,
-    SORT,
-    UPDATED_SINCE,
-    Param::text(
-        "status",
-        "One or more statuses, separated by commas: notstarted, inprogress, finished, \
-         postponed, cancelled, unresolved.",
-    ),
-])
-.paged()
-.with_cursor();
-
-const LIVE: Spec = request::spec(&[
-    TOURNAMENT,
-    TEAM,
-    Param::undocumented("date_from"),
-    Param::undocumented("date_to"),
-    Param::undocumented("status"),
-])
-.paged();
+match_lists!(TOURNAMENT, TEAM, "notstarted, inprogress, finished");
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct CsgoMatch {

@@ -1,6 +1,6 @@
 //! Players, rankings, tournaments and predictions of darts.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use facts::event::Sport;
 use serde::Serialize;
@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use super::{
     super::{
         forecast::{Forecast, Model, percent},
+        index::{ANY, index},
         lists::{self, LEAGUES, NAMED},
         matches,
         predicted::{self, PREDICTIONS},
@@ -94,6 +95,9 @@ const RANKINGS: Spec =
         .paged();
 
 endpoints! {
+    /// The lists of this product, by their names.
+    "/darts/api/v2/", params(ANY), answers(BTreeMap<String, String>), |request| index(&request);
+
     /// Players, by name.
     "/darts/api/v2/players/", params(NAMED), answers(Page<DartsPlayer>),
         |request| lists::sides(&request, SPORT, DartsPlayer::new).await;

@@ -8,50 +8,18 @@ use super::super::{
     match_odds::StickOdds,
     matches,
     meetings::{self, SideMatch},
-    request::{self, DATE, DATE_FROM, DATE_TO, NONE, PLAYER, TOURNAMENT},
+    request::NONE,
     shape,
     sport_stats::SportStats,
     team_prediction,
 };
-use crate::rest::{
-    Api, CacheControl, Page, Param, Spec,
-    match_filter::{H2H, IDS, LAST, NEXT, SORT, UPDATED_SINCE},
-    time,
-};
+use crate::rest::{Api, CacheControl, Page, time};
 use history::query::{DecidedBy, EntityKind, HeadToHead};
 use record::{EntityRef, Key, MatchRecord, Vocabulary};
 
 const SPORT: Sport = Sport::Darts;
 
-const MATCHES: Spec = request::spec(&[
-    DATE_FROM,
-    DATE_TO,
-    DATE,
-    TOURNAMENT,
-    PLAYER,
-    IDS,
-    H2H,
-    LAST,
-    NEXT,
-    SORT,
-    UPDATED_SINCE,
-    Param::text(
-        "status",
-        "One or more statuses, separated by commas: scheduled, live, finished, walkover, \
-         postponed, cancelled, unresolved.",
-    ),
-])
-.paged()
-.with_cursor();
-
-const LIVE: Spec = request::spec(&[
-    TOURNAMENT,
-    PLAYER,
-    Param::undocumented("date_from"),
-    Param::undocumented("date_to"),
-    Param::undocumented("status"),
-])
-.paged();
+match_lists!(TOURNAMENT, PLAYER, "scheduled, live, finished, walkover");
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DartsMatch {

@@ -1,11 +1,14 @@
 //! Leagues, teams, people, standings and predictions of hockey.
 
+use std::collections::BTreeMap;
+
 use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     super::{
+        index::{ANY, index},
         lists::{self, LEAGUES, NAMED},
         matches,
         predicted::{self, PREDICTIONS},
@@ -49,6 +52,9 @@ struct HockeyLine {
 }
 
 endpoints! {
+    /// The lists of this product, by their names.
+    "/hockey/api/v2/", params(ANY), answers(BTreeMap<String, String>), |request| index(&request);
+
     /// Leagues: those of which most is played first.
     "/hockey/api/v2/leagues/", params(LEAGUES), answers(Page<LeagueRow>),
         |request| lists::leagues(&request, SPORT).await;

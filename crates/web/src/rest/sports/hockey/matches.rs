@@ -8,48 +8,17 @@ use super::super::{
     form::{HeadToHead, Report, TeamForm},
     match_odds::StickOdds,
     matches,
-    request::{self, DATE, DATE_FROM, DATE_TO, LEAGUE, NONE, TEAM},
+    request::NONE,
     shape::{self, LeagueBrief, TeamBrief},
     sport_stats::SportStats,
     team_prediction,
 };
-use crate::rest::{
-    Api, CacheControl, Page, Param, Spec,
-    match_filter::{H2H, IDS, LAST, NEXT, SORT, UPDATED_SINCE},
-};
+use crate::rest::{Api, CacheControl, Page};
 use record::{Key, MatchRecord, MatchSummary, Vocabulary};
 
 const SPORT: Sport = Sport::Hockey;
 
-const MATCHES: Spec = request::spec(&[
-    DATE_FROM,
-    DATE_TO,
-    DATE,
-    LEAGUE,
-    TEAM,
-    IDS,
-    H2H,
-    LAST,
-    NEXT,
-    SORT,
-    UPDATED_SINCE,
-    Param::text(
-        "status",
-        "One or more statuses, separated by commas: scheduled, live, finished, awarded, \
-         postponed, cancelled, unresolved.",
-    ),
-])
-.paged()
-.with_cursor();
-
-const LIVE: Spec = request::spec(&[
-    LEAGUE,
-    TEAM,
-    Param::undocumented("date_from"),
-    Param::undocumented("date_to"),
-    Param::undocumented("status"),
-])
-.paged();
+match_lists!(LEAGUE, TEAM, "scheduled, live, finished, awarded");
 
 /// Periods of regular time; a fourth is overtime, a fifth the shoot-out.
 const PERIODS: usize = 3;

@@ -1,10 +1,15 @@
 //! `/horseracing/api/v2/races/`, meetings and tracks.
 
+use std::collections::BTreeMap;
+
 use facts::event::Sport;
 use fanout::Micros;
 
 use super::{
-    super::request::{self, DATE, DATE_FROM, DATE_TO, DAY, NONE, SEARCH},
+    super::{
+        index::{ANY, index},
+        request::{self, DATE, DATE_FROM, DATE_TO, DAY, NONE, SEARCH},
+    },
     card::RaceCard,
     row::{MeetingRow, RaceDetail, RaceRow, TrackRow},
 };
@@ -86,6 +91,9 @@ const MEETING: Spec =
 const TRACKS: Spec = request::spec(&[SEARCH, REGION]).paged();
 
 endpoints! {
+    /// The lists of this product, by their names.
+    "/horseracing/api/v2/", params(ANY), answers(BTreeMap<String, String>), |request| index(&request);
+
     /// Races by start time, the earliest first unless `sort` says otherwise. The default range is the last three and the next seven days.
     "/horseracing/api/v2/races/", params(RACES), answers(Page<RaceRow>),
         |request| list(&request).await;

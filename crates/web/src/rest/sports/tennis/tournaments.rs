@@ -1,5 +1,7 @@
 //! `/tennis/api/v2/tournaments/`.
 
+use std::collections::BTreeMap;
+
 use facts::event::Sport;
 use fanout::Micros;
 use serde::Serialize;
@@ -7,6 +9,7 @@ use utoipa::ToSchema;
 
 use super::{
     super::{
+        index::{ANY, index},
         request::{self, NONE, SEARCH},
         shape,
         sport_stats::SportStats,
@@ -54,6 +57,9 @@ const LIST: Spec = request::spec(&[
 .paged();
 
 endpoints! {
+    /// The lists of this product, by their names.
+    "/tennis/api/v2/", params(ANY), answers(BTreeMap<String, String>), |request| index(&request);
+
     /// Tournaments, by name.
     "/tennis/api/v2/tournaments/", params(LIST), answers(Page<TennisTournament>),
         |request| list(&request).await;
