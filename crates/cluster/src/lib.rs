@@ -19,8 +19,8 @@
 //! - [`stream`]: the log: create, append, read, find, follow.
 //! - [`node_log`]: the log of a node: what the stream commits, and the node's own copy.
 //! - [`beat`]: what nodes say about themselves.
-//! - [`sockets`]: how many sockets accounts have at each node.
-//! - [`limits`]: what was used of limits at each node.
+//! - [`socket_reports`]: how many sockets accounts have at each node.
+//! - [`limit_reports`]: what was used of limits at each node.
 //! - [`peer`]: requests between nodes, and the download of snapshots.
 //! - `status`: what a node shows of the cluster and of itself.
 //! - `running`: a node as its program sees it, until it stops.
@@ -60,7 +60,7 @@ pub mod beat;
 #[cfg(feature = "nats")]
 mod connection;
 #[cfg(feature = "nats")]
-pub mod limits;
+pub mod limit_reports;
 #[cfg(feature = "nats")]
 pub mod message;
 #[cfg_attr(not(feature = "nats"), path = "no_node.rs")]
@@ -71,7 +71,7 @@ pub mod node_log;
 pub mod peer;
 mod running;
 #[cfg(feature = "nats")]
-pub mod sockets;
+pub mod socket_reports;
 mod status;
 #[cfg(feature = "nats")]
 pub mod stream;

@@ -24,9 +24,9 @@ use crate::{
     refusal::Refusal,
     rest::RestAnswer,
     server::Server,
-    tables::ToolAction,
     text::clean,
-    tool::{LIMIT_DEFAULT, RestPath, SECTIONS, ServerTool, find_kinds},
+    tool_arguments::{LIMIT_DEFAULT, RestPath, SECTIONS, ServerTool, find_kinds},
+    tool_list::ToolAction,
     wait::{self, Progress, Until, Wait},
 };
 

@@ -25,7 +25,7 @@ use crate::{
     call::Call,
     mount,
     server::{CallOutcome, Server, usage_meta},
-    tables::ToolAction,
+    tool_list::ToolAction,
 };
 
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");

@@ -58,9 +58,9 @@ mod resource;
 mod rest;
 mod server;
 mod slots;
-mod tables;
 mod text;
-mod tool;
+mod tool_arguments;
+mod tool_list;
 mod wait;
 
 use std::{convert::Infallible, fmt, sync::Arc};
@@ -163,7 +163,7 @@ pub fn routes<S: Clone + Send + Sync + 'static>(parts: McpParts, openapi: &Value
         parts,
     });
     let mut router = Router::new();
-    for (product, tools) in tables::SERVERS {
+    for (product, tools) in tool_list::SERVERS {
         let kind = Arc::new(SportServer::new(product, tools, &shared.parts.history, openapi));
         let pending = listen::PendingSubscription::default();
         let server = Server { shared: Arc::clone(&shared), kind, pending };

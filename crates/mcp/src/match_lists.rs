@@ -14,9 +14,9 @@ use crate::{
     envelope::{Answer, AnswerData},
     names::sides_of,
     refusal::Refusal,
-    tables::ToolAction,
     text::clean,
-    tool::LIVE_LIMIT,
+    tool_arguments::LIVE_LIMIT,
+    tool_list::ToolAction,
 };
 
 /// The fields of REST's rows that a line has.

@@ -36,8 +36,8 @@ use crate::{
     resource::Document,
     rest::Rest,
     slots::Slots,
-    tables::{ALIASES, ToolAction, ToolDeclaration},
-    tool::ServerTool,
+    tool_arguments::ServerTool,
+    tool_list::{ALIASES, ToolAction, ToolDeclaration},
 };
 
 /// What all servers share.

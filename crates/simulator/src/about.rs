@@ -5,8 +5,8 @@ use std::sync::Arc;
 use facts::event::{About, Id, Pair, Venue, Weather};
 
 use super::{
-    day::{Entry, GameKind},
     names,
+    programme::{Entry, GameKind},
     scoreboard_sport::Setting,
 };
 

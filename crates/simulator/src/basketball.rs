@@ -8,12 +8,12 @@ use facts::event::{MatchClock, Micros, Pair, Participant, Side, Sport};
 
 use super::{
     board::Board,
-    calendar::ROUND_DAYS,
-    day::Lanes,
     dice::{Dice, SECOND},
     market::{BASKETBALL, BASKETBALL_LONG, Bet},
     maths, names,
     play::{Chance, Play, PlayStep, Trading},
+    programme::Lanes,
+    rounds::ROUND_DAYS,
     scoreboard_sport::{self, ScoreboardGame, ScoreboardSport, Setting},
     truth::Ending,
 };

@@ -9,12 +9,12 @@ use facts::event::{Micros, Pair, Participant, Side, Sport};
 
 use super::{
     board::Board,
-    calendar::ROUND_DAYS,
-    day::Lanes,
     dice::Dice,
     market::OF_TEAMS,
     names,
     play::{Chance, Play, PlayStep, Trading},
+    programme::Lanes,
+    rounds::ROUND_DAYS,
     scoreboard_sport::{self, ScoreboardGame, ScoreboardSport, Setting},
     truth::Ending,
 };

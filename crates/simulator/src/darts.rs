@@ -8,13 +8,13 @@ use facts::event::{Micros, Pair, Participant, ScoreboardStatus, Side, Sport};
 
 use super::{
     board::Board,
-    calendar::DayNumber,
-    day::{GameKind, Lanes},
     dice::Dice,
     draw::{Booking, bookings, daily_pairs},
     market::OF_PLAYERS,
     names,
     play::{Chance, Play, PlayStep, Trading},
+    programme::{GameKind, Lanes},
+    rounds::DayNumber,
     scoreboard_sport::{ScoreboardGame, ScoreboardSport, Setting},
     truth::Ending,
 };

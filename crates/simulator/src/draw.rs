@@ -5,11 +5,11 @@ use std::sync::Arc;
 use facts::event::{Competition, Id, Micros, Pair, Participant};
 
 use super::{
-    calendar::{DayNumber, ROUND_DAYS, Season, round_robin},
-    day::{Entry, GameKind},
     dice::Dice,
     names,
+    programme::{Entry, GameKind},
     race::{RUNNERS, RaceCard},
+    rounds::{DayNumber, ROUND_DAYS, Season, round_robin},
     scoreboard_sport::Setting,
 };
 

@@ -7,12 +7,12 @@ use facts::event::{
 
 use super::{
     board::Board,
-    day::{Entry, GameKind},
     dice::Dice,
     football::FootballPlay,
     market::{Bet, FOOTBALL, Market, OF_PLAYERS},
     match_odds::MatchOdds,
     play::Play,
+    programme::{Entry, GameKind},
     race::{self, RacePlay},
     tennis::TennisPlay,
     truth::{MatchTruth, SettledMarket},

@@ -8,13 +8,13 @@ use facts::event::{MatchClock, Micros, Pair, Participant, Side, Sport};
 
 use super::{
     board::Board,
-    calendar::ROUND_DAYS,
-    day::Lanes,
     dice::{Dice, SECOND},
     market::{Bet, HOCKEY},
     maths::{self, exp_minus},
     names,
     play::{Chance, Play, PlayStep, Trading},
+    programme::Lanes,
+    rounds::ROUND_DAYS,
     scoreboard_sport::{self, ScoreboardGame, ScoreboardSport, Setting},
     truth::Ending,
 };

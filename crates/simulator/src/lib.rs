@@ -16,10 +16,8 @@ mod about;
 mod basketball;
 mod board;
 mod bookmaker;
-mod calendar;
 mod cs2;
 mod darts;
-mod day;
 mod dice;
 mod draw;
 mod football;
@@ -31,8 +29,10 @@ mod match_odds;
 mod maths;
 mod names;
 mod play;
+mod programme;
 mod race;
 mod recording;
+mod rounds;
 mod scheduled_match;
 mod scoreboard_sport;
 mod tennis;
@@ -55,8 +55,8 @@ use facts::event::{Micros, Timed};
 
 use self::{
     bookmaker::BOOKMAKERS,
-    day::{Entry, Plan},
     game::Game,
+    programme::{Entry, Plan},
     scoreboard_sport::ScoreboardSport,
 };
 

@@ -7,7 +7,7 @@ use facts::{
     line::LineWriter,
 };
 
-use super::{Simulator, day::Plan, scheduled_match::quoted_by};
+use super::{Simulator, programme::Plan, scheduled_match::quoted_by};
 
 /// What of a day is written down.
 #[derive(Debug, Clone, Copy)]

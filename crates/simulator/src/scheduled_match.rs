@@ -12,11 +12,11 @@ use facts::{
 
 use super::{
     bookmaker::BOOKMAKERS,
-    day::Entry,
     dice::MINUTE,
     game::Game,
     match_odds::MatchOdds,
     play::{PlayStep, Trading},
+    programme::Entry,
 };
 
 /// Bookmakers that offer prices long before a match, and of which those of a match long ago are known.

@@ -3,13 +3,13 @@
 use facts::event::{Micros, Pair, Participant, Sport};
 
 use super::{
-    calendar::DayNumber,
-    day::{GameKind, Lanes},
     dice::Dice,
     draw::{self, Booking},
     market::Bet,
     names,
     play::Play,
+    programme::{GameKind, Lanes},
+    rounds::DayNumber,
 };
 
 /// A sport of the world.

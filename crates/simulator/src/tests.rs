@@ -18,10 +18,10 @@ use facts::event::{
 
 use super::{
     bookmaker::BOOKMAKERS,
-    day::{DAY, Plan},
     dice::{Dice, MINUTE},
     football::FootballPlay,
     play::{Chance, Play},
+    programme::{DAY, Plan},
     *,
 };
 

@@ -7,10 +7,10 @@ use facts::event::Micros;
 
 use super::{
     SCOREBOARD_SPORTS, Simulator,
-    calendar::{DayNumber, PAST_ROUNDS, ROUND_DAYS, day_number},
-    day::{DAY, Entry, Plan},
     dice::{Dice, MINUTE},
     draw::{self, Booking, RACING_COURSES},
+    programme::{DAY, Entry, Plan},
+    rounds::{DayNumber, PAST_ROUNDS, ROUND_DAYS, day_number},
     scheduled_match::ScheduledMatch,
     scoreboard_sport::ScoreboardSport,
 };

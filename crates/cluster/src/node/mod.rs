@@ -4,13 +4,13 @@
 //! that then feeds the hub from the stream, and takes the lead when there is none, as `heard` tells. `client_service` sends clients
 //! away when the node is cut off or drained. `peers` answers other nodes, with `digests` of its documents among others.
 
-mod client_service;
 mod digests;
 mod heard;
+mod isolation;
 mod join;
+mod leadership;
 mod peers;
 mod readers;
-mod task;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -36,12 +36,13 @@ use tokio::{
 };
 use tracing::error;
 
-use self::{client_service::ClientService, join::StreamPosition, task::Node};
+use self::{isolation::ClientService, join::StreamPosition, leadership::Node};
 use crate::{
     AppendError, Beat, Beats, ClusterConfig, ClusterError, ClusterNode, ClusterState, Formats,
-    NodeParts, NodeState, PeerError, Peers, RunningNode, Stream, StreamError, ViewCluster, limits,
+    NodeParts, NodeState, PeerError, Peers, RunningNode, Stream, StreamError, ViewCluster,
+    limit_reports,
     node_log::Lead,
-    sockets::{self, AccountSockets},
+    socket_reports::{self, AccountSockets},
 };
 
 pub use self::join::HistoryError;
@@ -164,16 +165,15 @@ pub fn start(
     // Both end with the client, and then the node does too.
     let (reports, name) = (stream.clone(), node.clone());
     let counting = async move {
-        sockets::exchange(&reports, &name, local, others).await.ok();
+        socket_reports::exchange(&reports, &name, local, others).await.ok();
     };
     let (reports, name, used) = (stream.clone(), node.clone(), parts.limits.clone());
     let limiting = async move {
         let (here, elsewhere) = (|| used.uses_here(), |uses: &[_]| used.use_elsewhere(uses));
-        limits::exchange(&reports, &name, here, elsewhere).await.ok();
+        limit_reports::exchange(&reports, &name, here, elsewhere).await.ok();
     };
     let watching = watch_stream(stream.clone(), shown);
-    let noting =
-        client_service::note_commits(lead.clone(), Arc::clone(&joined.records), signs.clone());
+    let noting = isolation::note_commits(lead.clone(), Arc::clone(&joined.records), signs.clone());
     let talking = [
         spawn("cluster-peers", answering),
         spawn("cluster-requests", forwarding),

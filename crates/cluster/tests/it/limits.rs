@@ -4,7 +4,7 @@ use std::sync::{
 };
 
 use accounts::limits::LimitUse;
-use cluster::{Stream, limits};
+use cluster::{Stream, limit_reports};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
@@ -23,8 +23,9 @@ fn node_hears_what_was_used_at_another_one() {
         let whose = || used.fetch_add(1, Ordering::Relaxed);
         let here = || vec![LimitUse { limit: 3, whose: whose(), amount: 9 }];
         let echoes = Mutex::new(0);
-        let one = limits::exchange(&stream, "a", here, |_| *echoes.lock().expect("no panic") += 1);
-        let other = limits::exchange(&stream, "b", Vec::new, |uses| {
+        let one =
+            limit_reports::exchange(&stream, "a", here, |_| *echoes.lock().expect("no panic") += 1);
+        let other = limit_reports::exchange(&stream, "b", Vec::new, |uses| {
             // One is enough.
             heard.try_send(uses.to_vec()).ok();
         });

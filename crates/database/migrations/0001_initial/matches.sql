@@ -154,22 +154,18 @@ CREATE TABLE archive_counter (
 
 INSERT INTO archive_counter (id, change) VALUES (1, 0);
 
--- Matches, in three documents: a summary for lists, an outline, and the rest. `brief`, `record` and `detail` are JSON of
--- earlier versions; where the compressed document (zstd) is not NULL, the text is empty or NULL. SQLite stores rows in
+-- Matches, in three compressed documents (zstd): a summary for lists, an outline, and the rest. SQLite stores rows in
 -- order of insertion because `id` is no primary key: matches that are written together lie together.
 CREATE TABLE archive_matches (
     id             INTEGER NOT NULL UNIQUE,
     sport          TEXT NOT NULL,
     start_us       INTEGER,
     status         TEXT NOT NULL,
-    brief          TEXT NOT NULL,
-    record         TEXT NOT NULL,
     seen_us        INTEGER NOT NULL,
     change         INTEGER NOT NULL,
-    detail         TEXT,
-    packed_detail  BLOB,
-    packed_summary BLOB,
-    packed_outline BLOB
+    packed_detail  BLOB NOT NULL,
+    packed_summary BLOB NOT NULL,
+    packed_outline BLOB NOT NULL
 ) STRICT;
 
 CREATE INDEX archive_matches_by_change ON archive_matches (change);
@@ -232,12 +228,6 @@ CREATE TABLE archive_prices (
     prices     BLOB NOT NULL
 ) STRICT;
 
--- The matches of prices whose public identifiers were assigned before those followed from the match.
-CREATE TABLE archive_price_ids (
-    public_id INTEGER PRIMARY KEY,
-    match_id  INTEGER NOT NULL
-) STRICT;
-
 -- The history of prices: blocks of a few hundred ticks that were received within a day, at most one tick for each price
 -- and write of the archive. New ones are added to the block with the greatest number until it is full.
 CREATE TABLE archive_trails (
@@ -268,9 +258,8 @@ CREATE TABLE archive_signals (
     strength INTEGER NOT NULL,
     began_us INTEGER NOT NULL,
     ended_us INTEGER,
-    -- Other fields: JSON of earlier versions, empty where the compressed document (zstd) is not NULL.
-    about    TEXT NOT NULL,
-    packed   BLOB
+    -- Other fields: a compressed document (zstd).
+    packed   BLOB NOT NULL
 ) STRICT;
 
 CREATE INDEX archive_signals_by_begin ON archive_signals (began_us);

@@ -68,8 +68,8 @@ async fn write(
     for record in records {
         let put = sqlx::query(
             "INSERT INTO archive_signals
-                 (id, sport, kind, match_id, strength, began_us, ended_us, about, packed)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, '', $8)
+                 (id, sport, kind, match_id, strength, began_us, ended_us, packed)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
              ON CONFLICT (id) DO UPDATE SET strength = excluded.strength,
                  ended_us = excluded.ended_us, packed = excluded.packed
              WHERE archive_signals.ended_us IS NULL OR excluded.ended_us IS NOT NULL",

@@ -7,7 +7,7 @@ use facts::event::{Event, Fact, FootballFact, Id, Micros, Sport};
 use super::{
     super::{
         ScheduledMatch, Simulator, World,
-        day::{DAY, Plan},
+        programme::{DAY, Plan},
     },
     checker::Checker,
 };

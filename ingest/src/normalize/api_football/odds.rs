@@ -19,7 +19,7 @@ use facts::event::{
 use rust_decimal::Decimal;
 
 use super::{
-    super::market_state::{MarketRef, MarketState},
+    super::reported_market::{MarketRef, MarketState},
     PROVIDER,
 };
 use crate::{

@@ -26,7 +26,7 @@ use jiff::civil::{Date, Time};
 use self::market::Market;
 use super::{
     Interpret, Interpretation, Signal, batch,
-    market_state::{MarketRef, MarketState},
+    reported_market::{MarketRef, MarketState},
 };
 use crate::{
     decode::football_data_couk::{self as decode, Price, Row, london},

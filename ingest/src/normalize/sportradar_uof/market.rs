@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     decode::sportradar_uof::{self as decode, UofOutcome},
-    normalize::market_state::{MarketRef, MarketState},
+    normalize::reported_market::{MarketRef, MarketState},
 };
 
 /// Outcomes of one market that are remembered: the largest have some hundred players.

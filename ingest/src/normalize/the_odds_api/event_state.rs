@@ -12,7 +12,7 @@ use super::{
 use crate::{
     decode::the_odds_api::{Bookmaker, OddsApiEvent},
     error::DecodeError,
-    normalize::market_state::{MarketRef, MarketState},
+    normalize::reported_market::{MarketRef, MarketState},
 };
 
 #[derive(Debug)]

@@ -4,20 +4,20 @@
 Names, keys and bookmakers are replaced, so that it has the structure of documents and not the demo's world. A dictionary that
 has compressed anything must stay: another one gets another file and number, and `pack.rs` reads both.
 """
-import json
 import random
 import re
 import sqlite3
 import subprocess
 import sys
 import tempfile
-import zlib
 from pathlib import Path
 
 BYTES = 16_384
+# What has compressed the documents of the database.
+DICTIONARY = Path(__file__).with_name("documents.dict")
 SAMPLE_BYTES_MAX = 40_000
 # Samples of each kind of document, shared among the sports and the states of their matches.
-SAMPLES = {"brief": 500, "record": 900, "detail": 300, "signal": 600, "prices": 300, "ticks": 300}
+SAMPLES = {"summary": 500, "outline": 900, "detail": 300, "signal": 600, "prices": 300, "ticks": 300}
 BOOKMAKERS = {
     "amberline": "bet365", "cobaltbet": "pinnacle", "fernwager": "williamhill",
     "larkodds": "unibet", "quillbook": "betfair", "stonetick": "bwin",
@@ -42,33 +42,35 @@ def scrambled(text):
     return text
 
 
+def expanded(packed):
+    return subprocess.run(["zstd", "-dcq", "-D", DICTIONARY], input=packed, capture_output=True, check=True).stdout.decode()
+
+
 def documents(database):
-    """Kind, group and text. Of a database from before 0.1.0, whose documents are text or zlib."""
-    rows = database.execute("SELECT sport, status, brief, record, packed_detail FROM archive_matches")
-    for sport, status, brief, record, detail in rows:
-        record = json.loads(record)
-        del record["brief"]
-        yield "brief", (sport, status), brief
-        yield "record", (sport, status), json.dumps(record, separators=(",", ":"), ensure_ascii=False)
-        yield "detail", (sport, status), zlib.decompress(detail).decode()
-    for kind, about in database.execute("SELECT kind, about FROM archive_signals"):
-        yield "signal", kind, about
+    """Kind, group, and the compressed document."""
+    rows = database.execute("SELECT sport, status, packed_summary, packed_outline, packed_detail FROM archive_matches")
+    for sport, status, summary, outline, detail in rows:
+        yield "summary", (sport, status), summary
+        yield "outline", (sport, status), outline
+        yield "detail", (sport, status), detail
+    for kind, packed in database.execute("SELECT kind, packed FROM archive_signals"):
+        yield "signal", kind, packed
     for table, column in (("archive_prices", "prices"), ("archive_trails", "ticks")):
         for (packed,) in database.execute(f"SELECT {column} FROM {table}"):
-            yield column, None, zlib.decompress(packed).decode()
+            yield column, None, packed
 
 
 def main(database, number, file):
     random.seed(7)
     groups = {}
-    for kind, group, text in documents(sqlite3.connect(database)):
-        groups.setdefault(kind, {}).setdefault(group, []).append(text)
+    for kind, group, packed in documents(sqlite3.connect(database)):
+        groups.setdefault(kind, {}).setdefault(group, []).append(packed)
     with tempfile.TemporaryDirectory() as folder:
         for kind, by_group in groups.items():
             share = max(1, SAMPLES[kind] // len(by_group))
-            for group, texts in by_group.items():
-                for place, text in enumerate(random.sample(texts, min(share, len(texts)))):
-                    Path(folder, f"{kind} {group} {place}").write_text(scrambled(text)[:SAMPLE_BYTES_MAX])
+            for group, documents_of_group in by_group.items():
+                for index, packed in enumerate(random.sample(documents_of_group, min(share, len(documents_of_group)))):
+                    Path(folder, f"{kind} {group} {index}").write_text(scrambled(expanded(packed))[:SAMPLE_BYTES_MAX])
         subprocess.run(["zstd", "--train", "-r", folder, "-o", file, f"--maxdict={BYTES}", f"--dictID={number}"], check=True)
 
 

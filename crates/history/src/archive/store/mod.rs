@@ -271,9 +271,9 @@ async fn put_match(
     change: i64,
 ) -> sqlx::Result<()> {
     let put = sqlx::query(
-        "INSERT INTO archive_matches (id, sport, start_us, status, brief, record, packed_summary,
-             packed_outline, packed_detail, seen_us, change)
-         VALUES ($1, $2, $3, $4, '', '', $5, $6, $7, $8, $9)
+        "INSERT INTO archive_matches (id, sport, start_us, status, packed_summary, packed_outline,
+             packed_detail, seen_us, change)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
          ON CONFLICT (id) DO UPDATE SET sport = excluded.sport, start_us = excluded.start_us,
              status = excluded.status, packed_summary = excluded.packed_summary,
              packed_outline = excluded.packed_outline, packed_detail = excluded.packed_detail,

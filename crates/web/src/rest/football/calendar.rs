@@ -7,8 +7,8 @@ use hyper::{
 use jiff::Timestamp;
 
 use super::{
-    matches::Matches,
     request::{self, DATE_FROM, DATE_TO},
+    snapshot::Matches,
 };
 use crate::rest::{ApiRequest, ApiResult, CacheControl, Param, Spec};
 use base::Micros;

@@ -9,9 +9,9 @@ use super::{
     head_to_head::HeadToHead,
     incidents::Incidents,
     line_ups::LineUps,
-    matches::{Matches, date},
     player_stats::MatchPlayerStats,
     request::NONE,
+    snapshot::{Matches, date},
     stats::Stats,
 };
 use crate::rest::{ApiError, ApiRequest, ApiResult, CacheControl};

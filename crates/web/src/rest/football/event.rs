@@ -5,7 +5,7 @@ use fanout::Micros;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{head_to_head::HeadToHead, matches::Matches};
+use super::{head_to_head::HeadToHead, snapshot::Matches};
 use crate::rest::time;
 use history::query::{EntityKind, GROUP_STAGE, regulation};
 use record::{ClockRecord, FootballRecord, Key, MatchRecord, MatchSummary, Status, Vocabulary};

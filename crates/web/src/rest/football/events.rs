@@ -2,8 +2,8 @@
 
 use super::{
     include::{self, EventRow, INCLUDE},
-    matches::Matches,
     request::{DATE_FROM, DATE_TO, TOLERATED},
+    snapshot::Matches,
 };
 use crate::rest::{
     ApiError, ApiRequest, ApiResult, Page, Param, Spec,

@@ -9,9 +9,9 @@ use utoipa::ToSchema;
 use super::{
     manager_stats::ManagerStats,
     match_stats::MatchStatsCache,
-    matches::Matches,
     players::chosen,
     request::{self, DATE_FROM, DATE_TO, with_result},
+    snapshot::Matches,
     tenure::side_of,
 };
 use crate::rest::{ApiRequest, ApiResult, CacheControl, Param, Spec, match_filter};

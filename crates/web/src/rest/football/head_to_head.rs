@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::matches::Matches;
+use super::snapshot::Matches;
 use history::query::{self, DecidedBy, SideMatch};
 use record::{Key, MatchSummary};
 

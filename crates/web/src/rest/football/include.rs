@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    event::Event, incidents::Incidents, line_ups::LineUps, matches::Matches, stats::Stats,
+    event::Event, incidents::Incidents, line_ups::LineUps, snapshot::Matches, stats::Stats,
 };
 use crate::rest::{
     Api, ApiError, ApiRequest, ApiResult, Param, Params,

@@ -7,9 +7,9 @@ use utoipa::ToSchema;
 
 use super::{
     country::{self, WantedCountry},
-    matches::Matches,
     request::{self, NAME, NONE, PAGE},
     seasons::{LeagueSeason, Season, calendar},
+    snapshot::Matches,
     venues::Venue,
 };
 use crate::rest::{ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec};

@@ -13,8 +13,8 @@ use super::{
     event::{Event, LiveEvent},
     include::{self, EventRow, INCLUDE},
     live_cache::{ResponseCache, ResponseSource},
-    matches::Matches,
     request,
+    snapshot::Matches,
 };
 use crate::http::SharedBody;
 use crate::rest::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Param, Spec, match_filter};

@@ -10,9 +10,9 @@ use facts::event::ExpectedGoals;
 use super::{
     head_to_head::{as_float, ratio},
     match_stats::{MatchStats, MatchStatsCache},
-    matches::Matches,
     people::Role,
     request::most_frequent,
+    snapshot::Matches,
     tenure,
 };
 use crate::rest::{Api, ApiError};

@@ -11,9 +11,9 @@ use super::{
     line_ups::short_name,
     manager_stats::ManagerStats,
     match_stats::MatchStats,
-    matches::Matches,
     people::{self, Person, Role},
     request::{self, MIN_MATCHES, NAME, NONE, PAGE},
+    snapshot::Matches,
     tenure::{self, Tenure},
 };
 use crate::rest::{

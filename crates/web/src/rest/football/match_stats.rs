@@ -8,7 +8,7 @@ use std::{
 
 use fanout::Micros;
 
-use super::{head_to_head::ratio, matches::Matches, player_sums::PlayerSums};
+use super::{head_to_head::ratio, player_sums::PlayerSums, snapshot::Matches};
 use crate::rest::ApiError;
 use history::query::MatchQuery;
 use record::{FootballRecord, Key, MatchRecord, MatchSummary};

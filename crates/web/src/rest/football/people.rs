@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::{
     match_stats::{MatchStats, MatchStatsCache},
-    matches::Matches,
     request::{football, with_result},
+    snapshot::Matches,
 };
 use crate::rest::{ApiError, ApiRequest, ApiResult, CacheControl, match_filter::IdFilter};
 use history::query::{Entity, EntityKind, MatchQuery, Window};

@@ -7,9 +7,9 @@ use utoipa::ToSchema;
 
 use super::{
     country, line_ups,
-    matches::Matches,
     player_stats::PlayerStats,
     request::{self, DATE_FROM, DATE_TO, NAME, NONE},
+    snapshot::Matches,
     teams,
 };
 use crate::{

@@ -10,9 +10,9 @@ use super::{
     event::Event,
     head_to_head::ratio,
     match_stats::{MatchStats, MatchStatsCache},
-    matches::Matches,
     people::{self, Person, Role},
     request::{self, COUNTRY_CODE, MIN_MATCHES, NAME, NONE, PAGE},
+    snapshot::Matches,
 };
 use crate::rest::{ApiError, ApiRequest, ApiResult, Page, Param, Spec};
 use history::query::{Entity, regulation};

@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 
 use super::{
     country,
-    matches::Matches,
     request::{self, football},
+    snapshot::Matches,
 };
 use crate::rest::{
     ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec, match_filter, time,

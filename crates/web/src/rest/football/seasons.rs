@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{event::day, matches::Matches};
+use super::{event::day, snapshot::Matches};
 use crate::rest::{ApiError, Param, Params};
 use history::query::{Calendar, CurrentSeason, EntityKind, SeasonSpan, season_name, season_year};
 use record::Key;

@@ -7,9 +7,9 @@ use utoipa::ToSchema;
 
 use super::{
     country,
-    matches::Matches,
     request::{self, football},
     seasons::{SEASON, SEASON_ID, Season, calendar},
+    snapshot::Matches,
 };
 use crate::rest::{ApiRequest, ApiResult, CacheControl, Spec};
 use history::query::{DeductionOfTeam, EntityKind, FootballTables, MatchQuery, StandingsRow};

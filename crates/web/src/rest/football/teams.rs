@@ -13,10 +13,10 @@ use super::{
     country,
     include::{self, EventRow, INCLUDE},
     leagues::is_women,
-    matches::Matches,
     players::SquadPlayer,
     request::{self, DATE_FROM, DATE_TO, NAME, NONE, football, most_frequent},
     seasons::calendar,
+    snapshot::Matches,
 };
 use crate::rest::{
     ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{event::day, head_to_head::ratio, matches::Matches, request::with_result};
+use super::{event::day, head_to_head::ratio, request::with_result, snapshot::Matches};
 use history::query::{MatchQuery, regulation};
 use record::{Key, MatchSummary};
 

@@ -7,10 +7,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    matches::Matches,
     players,
     request::{self, football},
     seasons::{SEASON, SEASON_ID, Season, calendar},
+    snapshot::Matches,
 };
 use crate::rest::{ApiError, ApiRequest, ApiResult, CacheControl, PageSize, Param, Spec};
 use history::query::{EntityKind, Leader, LeaderRow, MatchQuery};

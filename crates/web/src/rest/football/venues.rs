@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 
 use super::{
     country,
-    matches::Matches,
     request::{self, COUNTRY_CODE, NAME, NONE, football, most_frequent},
+    snapshot::Matches,
 };
 use crate::rest::{ApiRequest, ApiResult, CacheControl, Page, Param, Spec, match_filter::IdFilter};
 use history::query::{Entity, EntityKind, MatchQuery};

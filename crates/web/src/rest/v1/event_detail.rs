@@ -12,8 +12,8 @@ use super::{
 use crate::rest::{
     ApiError,
     football::{
-        ManagerStats, country, head_to_head::HeadToHead, match_stats::MatchStatsCache,
-        matches::Matches, referees,
+        ManagerStats, country, head_to_head::HeadToHead, match_stats::MatchStatsCache, referees,
+        snapshot::Matches,
     },
 };
 use history::query::EntityKind;

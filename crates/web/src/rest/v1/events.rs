@@ -18,7 +18,7 @@ use crate::{
         ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
         football::{
             live_cache::{DetailKey, ResponseCache, ResponseSource},
-            matches::Matches,
+            snapshot::Matches,
         },
         odds::{consensus::MainOdds, football_record, quote},
     },

@@ -12,7 +12,7 @@ use crate::rest::{
         event::day,
         head_to_head::{as_float, ratio},
         match_stats::{MatchStats, MatchStatsCache},
-        matches::Matches,
+        snapshot::Matches,
         tenure::balance,
     },
 };

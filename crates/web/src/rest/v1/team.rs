@@ -15,7 +15,7 @@ use super::{
 use crate::rest::{
     Api, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
     football::{
-        country, matches::Matches, request::most_frequent, short_name as person_short_name,
+        country, request::most_frequent, short_name as person_short_name, snapshot::Matches,
         teams::short_name,
     },
 };

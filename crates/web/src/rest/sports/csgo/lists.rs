@@ -1,7 +1,5 @@
 //! Players, teams, tournaments and predictions of CS2.
 
-use std::collections::BTreeMap;
-
 use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,6 +1,6 @@
 //! Players, rankings, tournaments and predictions of darts.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use facts::event::Sport;
 use serde::Serialize;

@@ -1,7 +1,5 @@
 //! Leagues, teams, people, standings and predictions of hockey.
 
-use std::collections::BTreeMap;
-
 use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,7 +1,5 @@
 //! `/horseracing/api/v2/races/`, meetings and tracks.
 
-use std::collections::BTreeMap;
-
 use facts::event::Sport;
 use fanout::Micros;
 

@@ -1,7 +1,5 @@
 //! `/tennis/api/v2/tournaments/`.
 
-use std::collections::BTreeMap;
-
 use facts::event::Sport;
 use fanout::Micros;
 use serde::Serialize;

@@ -6,7 +6,7 @@ use jiff::{Timestamp, civil::date, tz::TimeZone};
 
 use facts::event::{Micros, Pair};
 
-use super::day::DAY;
+use super::programme::DAY;
 
 /// The number of a day since 1970, which determines who plays. Every day of a world has one of its own.
 pub(super) type DayNumber = usize;

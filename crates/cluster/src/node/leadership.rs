@@ -21,8 +21,8 @@ use tracing::{info, warn};
 
 use super::{
     Cluster, FORMATS, JoinedNode,
-    client_service::ClientService,
     heard::Heard,
+    isolation::ClientService,
     join::{HistoryError, StreamPosition, append_term},
     readers::ReadIndex,
 };

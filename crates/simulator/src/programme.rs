@@ -13,11 +13,11 @@ use facts::{
 
 use super::{
     SCOREBOARD_SPORTS,
-    calendar::{self, DayNumber},
     dice::{Dice, MINUTE},
     draw::{self, Booking},
     names,
     race::RaceCard,
+    rounds::{self, DayNumber},
     scoreboard_sport::ScoreboardGame,
 };
 
@@ -81,13 +81,13 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) fn new(seed: u64, start: Micros) -> Self {
-        let day = calendar::day_number(start);
+        let day = rounds::day_number(start);
         Self { seed, start, length: DAY, day, first: day }
     }
 
     /// The round that is played.
     pub(super) fn round(self) -> u16 {
-        calendar::round(self.day, self.first)
+        rounds::round(self.day, self.first)
     }
 
     /// The programme in the order in which its matches are announced.

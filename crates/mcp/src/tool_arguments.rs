@@ -13,7 +13,7 @@ use crate::{
     argument::{self, Argument, ArgumentKind, Arguments},
     envelope::{LIST_BYTES_MAX, RESULT_BYTES_MAX},
     names::KINDS,
-    tables::{ToolAction, ToolDeclaration},
+    tool_list::{ToolAction, ToolDeclaration},
 };
 
 /// A tool of a server.
