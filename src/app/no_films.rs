@@ -1,6 +1,8 @@
 //! In place of `films` in a program without the feature `films`: nothing is recorded or replayed. Films that another
 //! program has recorded stay.
 
+#![expect(clippy::needless_pass_by_ref_mut, reason = "`films` changes what it is passed")]
+
 pub(crate) use std::convert::Infallible as FilmError;
 use std::{io, path::Path};
 

@@ -33,7 +33,7 @@ pub(super) struct ScoreboardGame {
     pub(super) bets: &'static [Bet],
     /// What competitions have different: the seconds of a quarter; the sets and the legs that win.
     pub(super) rules: [u32; 2],
-    pub(super) play: fn(&ScoreboardGame, &Pair<Participant>, Micros, Dice) -> Box<dyn Play>,
+    pub(super) play: fn(&Self, &Pair<Participant>, Micros, Dice) -> Box<dyn Play>,
 }
 
 #[derive(Debug, Clone, Copy)]

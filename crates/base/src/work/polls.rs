@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn futures_of_a_payer_wait_in_turn_and_those_of_others_do_not() {
         let turns = PollTurns::new(1);
-        let wakes = [const { () }; 3].map(|()| Arc::<Woken>::default());
+        let wakes = [(); 3].map(|()| Arc::<Woken>::default());
         let [mut first, mut second] = [(); 2].map(|()| at_once(&turns, ANNE));
         let mut other = at_once(&turns, BEN);
         while_running(&turns, ANNE, || {
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn turn_of_a_future_that_is_dropped_goes_to_the_next() {
         let turns = PollTurns::new(1);
-        let wakes = [const { () }; 3].map(|()| Arc::<Woken>::default());
+        let wakes = [(); 3].map(|()| Arc::<Woken>::default());
         let [mut waiting, mut granted, mut last] = [(); 3].map(|()| at_once(&turns, ANNE));
         while_running(&turns, ANNE, || {
             assert!(poll(&mut granted, &wakes[0]).is_pending());

@@ -1,6 +1,8 @@
 //! In place of `relay` in a program without the feature `legacy-sockets`: matches have no channels of the older sockets.
 //! Inputs of the log that open or close one have no effect.
 
+#![expect(clippy::needless_pass_by_ref_mut, reason = "`relay` changes what it is passed")]
+
 use std::sync::Arc;
 
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -11,11 +13,11 @@ use super::{Hub, HubInput, MatchSlot, sequence::Stamp, state::MatchDelta};
 use crate::forward::LegacyUse;
 
 #[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
-pub(super) struct Relay;
+pub(super) struct Relay {}
 
 impl Relay {
     pub(super) fn without_readers(&self) -> Self {
-        Self
+        Self {}
     }
 
     pub(super) fn drop_channels(&mut self) {}
