@@ -82,7 +82,7 @@ pub enum DatabaseError {
     Create { name: DatabaseName, source: std::io::Error },
     #[error(
         "the database has version {found}, this program knows up to {latest}: \
-         it was written by a newer matchwire"
+         it was written by a newer matchwire, or by one before 0.1.0"
     )]
     Newer { found: i64, latest: i64 },
     #[error("cannot migrate the database")]

@@ -486,6 +486,7 @@ pub fn current() -> Option<(Work, Payer)> {
 /// Runs a future with the turns of the hub: what it computes is kept for all, so it must not wait in the queue of
 /// one payer. The requester pays, since a cached value displaces those of others.
 pub async fn for_all<F: Future>(future: F) -> F::Output {
+    let _for_all = polls::ForAll::begin();
     match Scope::current() {
         Some(scope) => CURRENT.scope(Scope { for_all: true, ..scope }, future).await,
         None => future.await,

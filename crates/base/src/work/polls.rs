@@ -20,9 +20,8 @@ use super::Payer;
 /// The turns of all payers. Clones share them.
 ///
 /// The threads of a runtime poll what is ready in the order in which it became so. A payer with a thousand ready
-/// connections would be served a thousand times before the next one. Here at most `running_max` futures of a payer
-/// are ready at a time; its others wait for them in the order in which they became ready. With as many as there are
-/// threads, a payer that is alone loses nothing.
+/// connections would be served a thousand times before the next one, on all threads. Here at most `running_max` futures
+/// of a payer are ready at a time; its others wait for them in the order in which they became ready.
 #[derive(Debug, Clone)]
 pub struct PollTurns {
     shared: Arc<Shared>,
@@ -47,10 +46,10 @@ struct Turns {
 }
 
 impl PollTurns {
-    /// Turns with as many at a time as the machine has cores.
+    /// Turns with one less at a time than the machine has cores, but one at least: a thread is left for the others.
     #[must_use]
     pub fn by_cores() -> Self {
-        Self::new(thread::available_parallelism().map_or(1, usize::from))
+        Self::new(thread::available_parallelism().map_or(1, usize::from).saturating_sub(1).max(1))
     }
 
     /// Turns with so many futures of a payer at a time.
@@ -126,23 +125,64 @@ impl PollTurns {
     }
 }
 
-/// Who pays for a future, which may change while it runs; for one that may stand for many, nobody: it has no turns.
+/// Who pays for a future, which may change while it runs; `None`: it has no turns, as it may stand for many.
 #[derive(Debug, Clone, Default)]
-pub struct TurnPayer(Arc<Mutex<Option<Payer>>>);
+pub struct TurnPayer(Arc<Mutex<TurnState>>);
+
+#[derive(Debug, Default)]
+struct TurnState {
+    payer: Option<Payer>,
+    /// How much of what it computes is kept for all.
+    for_all: usize,
+}
+
+tokio::task_local! {
+    /// Of the future that is polled in turn.
+    static TURN: TurnPayer;
+}
 
 impl TurnPayer {
+    /// Of a payer.
     #[must_use]
     pub fn new(payer: Option<Payer>) -> Self {
-        Self(Arc::new(Mutex::new(payer)))
+        Self(Arc::new(Mutex::new(TurnState { payer, for_all: 0 })))
     }
 
-    pub fn set(&self, payer: Payer) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(payer);
+    /// Sets who pays from the next poll on.
+    pub fn set(&self, payer: Option<Payer>) {
+        self.lock().payer = payer;
     }
 
     fn get(&self) -> Option<Payer> {
+        let state = self.lock();
         // The hub's own work never waits.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).filter(|payer| *payer != Payer::Hub)
+        state.payer.filter(|payer| *payer != Payer::Hub && state.for_all == 0)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, TurnState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// As long as this is kept, the future that is polled has no turns: others wait for what it computes.
+#[derive(Debug)]
+pub(super) struct ForAll(Option<TurnPayer>);
+
+impl ForAll {
+    pub(super) fn begin() -> Self {
+        let turn = TURN.try_with(Clone::clone).ok();
+        if let Some(turn) = &turn {
+            turn.lock().for_all += 1;
+        }
+        Self(turn)
+    }
+}
+
+impl Drop for ForAll {
+    fn drop(&mut self) {
+        if let Some(turn) = &self.0 {
+            turn.lock().for_all -= 1;
+        }
     }
 }
 
@@ -161,17 +201,21 @@ impl<F: Future + Unpin> Future for InTurn<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let Some(payer) = self.payer.get() else { return Pin::new(&mut self.future).poll(cx) };
-        if let Some(earlier) = self.waits_as.replace(payer).filter(|earlier| *earlier != payer) {
+        let payer = self.payer.get();
+        if let Some(earlier) = self.waits_as.take_if(|earlier| Some(*earlier) != payer) {
             self.turns.leave(earlier, self.id);
         }
-        if !self.turns.begin(payer, self.id, cx.waker()) {
-            return Poll::Pending;
+        if let Some(payer) = payer {
+            self.waits_as = Some(payer);
+            if !self.turns.begin(payer, self.id, cx.waker()) {
+                return Poll::Pending;
+            }
+            self.waits_as = None;
         }
-        self.waits_as = None;
         // Also if the poll panics.
-        let _turn = Turn { turns: self.turns.clone(), payer };
-        Pin::new(&mut self.future).poll(cx)
+        let _turn = payer.map(|payer| Turn { turns: self.turns.clone(), payer });
+        let turn = self.payer.clone();
+        TURN.sync_scope(turn, || Pin::new(&mut self.future).poll(cx))
     }
 }
 
@@ -320,7 +364,7 @@ mod tests {
             who,
             poll_fn(move |cx| {
                 polls += 1;
-                changed.set(BEN);
+                changed.set(Some(BEN));
                 cx.waker().wake_by_ref();
                 if polls < 2 { Poll::Pending } else { Poll::Ready(()) }
             }),
@@ -330,6 +374,39 @@ mod tests {
             assert!(poll(&mut future, &Arc::default()).is_pending());
         });
         assert!(poll(&mut future, &Arc::default()).is_ready());
+        assert!(turns.lock().is_empty());
+    }
+
+    #[test]
+    fn future_that_computes_for_all_never_waits() {
+        let turns = PollTurns::new(1);
+        let woken = Arc::<Woken>::default();
+        let mut computes = turns.take(
+            payer(ANNE),
+            Box::pin(super::super::for_all(async {
+                tokio::task::yield_now().await;
+            })),
+        );
+        assert!(poll(&mut computes, &woken).is_pending());
+        while_running(&turns, ANNE, || assert!(poll(&mut computes, &woken).is_ready()));
+        assert!(turns.lock().is_empty());
+    }
+
+    #[test]
+    fn future_that_waits_leaves_when_nobody_pays_any_more() {
+        let turns = PollTurns::new(1);
+        let [woken, next] = [(); 2].map(|()| Arc::<Woken>::default());
+        let who = payer(ANNE);
+        let mut waiting = turns.take(who.clone(), poll_fn(|_| Poll::<()>::Pending));
+        let mut last = at_once(&turns, ANNE);
+        while_running(&turns, ANNE, || {
+            assert!(poll(&mut waiting, &woken).is_pending());
+            assert!(poll(&mut last, &next).is_pending());
+        });
+        who.set(None);
+        assert!(poll(&mut waiting, &woken).is_pending());
+        assert_eq!(next.count(), 1, "it has passed its turn on");
+        assert!(poll(&mut last, &next).is_ready());
         assert!(turns.lock().is_empty());
     }
 

@@ -1,7 +1,7 @@
 //! A node of a cluster: how it joins, follows and leads. Without `[cluster]` nothing of this runs.
 //!
-//! `join` brings the node's own log up to the cluster's stream and restores the hub from it. `task` is the task
-//! that then feeds the hub from the stream, and takes the lead when there is none, as `heard` tells. `client_service` sends clients
+//! `join` brings the node's own log up to the cluster's stream and restores the hub from it. `leadership` is the task
+//! that then feeds the hub from the stream, and takes the lead when there is none, as `heard` tells. `isolation` sends clients
 //! away when the node is cut off or drained. `peers` answers other nodes, with `digests` of its documents among others.
 
 mod digests;

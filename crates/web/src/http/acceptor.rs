@@ -6,6 +6,7 @@
 
 use std::{
     convert::Infallible,
+    future::poll_fn,
     io::{self, ErrorKind},
     net::{self, IpAddr},
     os::fd::AsRawFd,
@@ -226,11 +227,24 @@ impl Acceptor {
         permit: OwnedSemaphorePermit,
         (held, _permit): (HeldConnection, Option<ConnectionPermit>),
     ) {
-        let handled = tokio::select! {
-            // First, so that a request that has come is noticed.
-            biased;
-            handled = self.try_handle(tcp, from, permit, &held) => handled,
-            () = held.displaced() => Err(io::Error::other("closed for another one")),
+        let payer = TurnPayer::default();
+        let mut handling = pin!(self.try_handle(tcp, (from, &payer), permit, &held));
+        let handled = loop {
+            tokio::select! {
+                // First, so that a request that has come is noticed.
+                biased;
+                handled = &mut handling => break handled,
+                () = held.displaced() => {}
+            }
+            // It may have come while the connection waited for its turn.
+            payer.set(None);
+            let once = poll_fn(|context| task::Poll::Ready(handling.as_mut().poll(context)));
+            if let task::Poll::Ready(handled) = once.await {
+                break handled;
+            }
+            if held.is_displaced() {
+                break Err(io::Error::other("closed for another one"));
+            }
         };
         if let Err(error) = handled {
             debug!(%error, "a connection ended early");
@@ -241,7 +255,7 @@ impl Acceptor {
     async fn try_handle(
         &self,
         tcp: net::TcpStream,
-        from: IpAddr,
+        (from, payer): (IpAddr, &TurnPayer),
         permit: OwnedSemaphorePermit,
         held: &HeldConnection,
     ) -> io::Result<()> {
@@ -290,9 +304,9 @@ impl Acceptor {
         // Until a request tells who it is.
         let may_wait =
             !is_operator(&bytes) && !self.shared.parts.connections.proxies.may_stand_for_many(from);
-        let payer = TurnPayer::new(may_wait.then(|| Payer::address(from)));
+        payer.set(may_wait.then(|| Payer::address(from)));
         let connection = connection.into_preread(bytes, options, watch).await?;
-        let answering = self.answer(connection, (from, &payer), stays, (&activity, held));
+        let answering = self.answer(connection, (from, payer), stays, (&activity, held));
         // Boxed: the future is large, and most connections never get here.
         self.turns.take(payer.clone(), Box::pin(answering)).await
     }
@@ -360,8 +374,9 @@ impl Acceptor {
             request.extensions_mut().insert(held.handle.clone());
             request.extensions_mut().insert(version);
             let mut response = Box::pin(self.service.answer(from, request)).await;
-            if let Some(of_request) = response.extensions().get() {
-                payer.set(*of_request);
+            // A proxy's next request may be another client's.
+            if !self.shared.parts.connections.proxies.may_stand_for_many(from) {
+                payer.set(response.extensions().get().copied());
             }
             let status = response.status();
             let is_last = !is_usual && status != StatusCode::SWITCHING_PROTOCOLS;

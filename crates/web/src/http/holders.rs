@@ -317,10 +317,15 @@ impl HeldConnection {
     pub(super) async fn displaced(&self) {
         loop {
             self.wake.notified().await;
-            if self.handle.update(|holders, id| holders.is_closing(id)) {
+            if self.is_displaced() {
                 return;
             }
         }
+    }
+
+    /// Whether the connection is to be closed for another one, unless a request has come on it since.
+    pub(super) fn is_displaced(&self) -> bool {
+        self.handle.update(|holders, id| holders.is_closing(id))
     }
 }
 

@@ -74,7 +74,11 @@ impl HttpService {
                 }
                 RequestTarget::Other if is_push(request.uri()) => {
                     // Feeds are the hub's.
-                    varying_by_key(work.run(Payer::Hub, Pool::Rest, self.route(request)).await)
+                    let response = work.run(Payer::Hub, Pool::Rest, self.route(request)).await;
+                    let is_granted = response.status().is_success();
+                    let mut response = varying_by_key(response);
+                    response.extensions_mut().insert(if is_granted { Payer::Hub } else { payer });
+                    response
                 }
                 RequestTarget::Other => {
                     let is_page = error_page::is_wanted(&request);
@@ -90,8 +94,8 @@ impl HttpService {
         let payer = response.extensions().get().copied().unwrap_or(payer);
         let encoded = accept_encoding.encode_response(response);
         let mut response = work::scope(work.clone(), payer, encoded).await;
-        let is_one = matches!(payer, Payer::Account(_)) || !proxies.may_stand_for_many(peer.0);
-        if is_one && !is_operator {
+        // Operators' tools and feeds never wait.
+        if !is_operator {
             // For the turns of its connection.
             response.extensions_mut().insert(payer);
         }
