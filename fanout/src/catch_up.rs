@@ -16,6 +16,7 @@ use base::work::Payer;
 use bytes::Bytes;
 
 use crate::channel::{Channel, ChannelId, Epoch, Pattern, Position, Rate, Seq};
+pub use crate::resume::{Gap, Verdict, check};
 use crate::{Micros, clock, encode::payload, pick::Pick, replay::ReplayRequest};
 
 /// The connection that a request came from. If it has ended by then, the response is ignored.
@@ -212,42 +213,6 @@ impl Lease {
     }
 }
 
-/// Whether the reader could resume from `from`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// No `from` was given; `frames` is the image.
-    Fresh,
-    /// `frames` are the updates since `from`, including every event.
-    Resumed,
-    /// `frames` is the image, for this reason.
-    Refused(Gap),
-}
-
-/// Why a reader could not resume from a position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gap {
-    /// It is older than the stored tail.
-    Window,
-    /// It belongs to another epoch.
-    Epoch,
-    /// It is ahead of the channel.
-    Ahead,
-}
-
-impl Gap {
-    pub const ALL: [Self; 3] = [Self::Window, Self::Epoch, Self::Ahead];
-
-    /// The `why` of a `subscribed` frame.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Window => "window",
-            Self::Epoch => "epoch",
-            Self::Ahead => "ahead",
-        }
-    }
-}
-
 /// What this crate needs from its host.
 pub trait Host: Send + Sync + 'static {
     /// Takes a request, which the host completes with [`crate::Fanout::respond`]. Each connection has at
@@ -273,22 +238,5 @@ pub trait Host: Send + Sync + 'static {
     /// The time of day, for the expiry and the usage of connections.
     fn time_of_day(&self) -> Micros {
         clock::system()
-    }
-}
-
-/// Checks whether a reader can resume from a position in a channel whose tail starts at `oldest`.
-///
-/// # Errors
-///
-/// Why the reader cannot resume from this position.
-pub fn check(from: Position, epoch: Epoch, oldest: Seq, head: Seq) -> Result<Seq, Gap> {
-    if from.epoch != Some(epoch) {
-        Err(Gap::Epoch)
-    } else if from.seq > head {
-        Err(Gap::Ahead)
-    } else if from.seq < oldest {
-        Err(Gap::Window)
-    } else {
-        Ok(from.seq)
     }
 }

@@ -124,6 +124,7 @@ mod inbound;
 mod mailbox;
 mod pick;
 mod quota;
+mod resume;
 mod shard;
 mod sync;
 

@@ -1,7 +1,7 @@
 //! The profiles: which sockets a run opens, and what happens to them when.
 
-mod common;
 mod fanout;
+mod flags;
 mod idle;
 mod mixed;
 mod ramp;
@@ -11,7 +11,7 @@ mod storm;
 
 use anyhow::Result;
 
-pub(crate) use self::common::Extra;
+pub(crate) use self::flags::Extra;
 use crate::outcome::Outcome;
 
 #[derive(Debug, clap::Subcommand)]
@@ -54,7 +54,7 @@ impl Profile {
     }
 
     /// The flags that all profiles share.
-    pub(crate) fn common(&self) -> &common::Common {
+    pub(crate) fn common(&self) -> &flags::Common {
         match self {
             Self::Fanout(args) => &args.common,
             Self::Many(args) => &args.common,

@@ -1,9 +1,9 @@
 //! The settings of the hub.
 
-mod sections;
+mod hub;
 mod signals;
 
 pub use self::{
-    sections::{FeedsConfig, HubConfig, IngestConfig},
+    hub::{FeedsConfig, HubConfig, IngestConfig},
     signals::SignalsConfig,
 };

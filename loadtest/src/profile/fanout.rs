@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::common::{Common, Extra, Shape};
+use super::flags::{Common, Extra, Shape};
 use crate::{
     outcome::Outcome,
     plan::{ChannelList, Class},

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::common::{Common, Extra};
+use super::flags::{Common, Extra};
 use crate::{
     machine::Usage,
     outcome::Outcome,

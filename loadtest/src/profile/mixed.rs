@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-use super::common::{Common, Extra};
+use super::flags::{Common, Extra};
 use crate::{outcome::Outcome, plan::Class};
 
 #[derive(Debug, Clone, clap::Args)]

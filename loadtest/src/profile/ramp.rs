@@ -5,8 +5,8 @@ use anyhow::{Result, ensure};
 use serde_json::json;
 
 use super::{
-    common::Common,
     fanout::{self, Args as FanoutArgs},
+    flags::Common,
 };
 use crate::{outcome::Outcome, verdict::Status};
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::common::{Common, Extra};
+use super::flags::{Common, Extra};
 use crate::{
     outcome::Outcome,
     plan::{Class, ReadRate},

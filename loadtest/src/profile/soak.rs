@@ -4,7 +4,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::common::{Common, Extra};
+use super::flags::{Common, Extra};
 use crate::{
     outcome::Outcome,
     plan::{Action, Class, ReadRate},

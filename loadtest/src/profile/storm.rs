@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::common::{Common, Extra, Shape};
+use super::flags::{Common, Extra, Shape};
 use crate::{
     clock,
     outcome::Outcome,

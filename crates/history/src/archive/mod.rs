@@ -14,6 +14,7 @@ mod odds;
 mod page;
 mod price_trail;
 mod properties;
+mod retention;
 mod rows;
 pub mod signals;
 mod store;

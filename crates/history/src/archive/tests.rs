@@ -477,9 +477,9 @@ async fn worker_writes_its_inbox_and_gives_up_matches_without_news() {
         let given_up =
             [(MATCH, Status::NotStarted), (8, Status::Unresolved), (9, Status::Unresolved)];
         assert_eq!(statuses(&archive), given_up, "the hub knows the first");
-        worker.sweep(hours(47)).await.unwrap();
+        retention::sweep(&archive, &config, hours(47)).await.unwrap();
         assert_eq!(statuses(&archive).len(), 3);
-        worker.sweep(hours(49)).await.unwrap();
+        retention::sweep(&archive, &config, hours(49)).await.unwrap();
         assert!(statuses(&archive).is_empty());
         // Records that are pending when the last sender is dropped are written before the worker
         // ends.

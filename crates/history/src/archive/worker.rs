@@ -17,6 +17,7 @@ use tracing::warn;
 use super::{
     Archive,
     inbox::{PendingWrites, WriteQueue},
+    retention,
 };
 use crate::{clock::now, config::ArchiveConfig, match_query::MatchQuery, reader::Reader};
 use database::is_deposed;
@@ -25,17 +26,11 @@ use record::{Key, MatchSummary, Status};
 /// The interval of searches for matches that no source will report again. By the first search, a
 /// newly started hub has received what its sources still report.
 const RESOLVE_EVERY: Duration = Duration::from_secs(60);
-/// The interval of deletions of old data.
-const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 /// A write that takes longer is reported, and longer for each match: the history has gaps then.
 const SLOW_WRITE: Duration = Duration::from_secs(5);
 const SLOW_MATCH: Duration = Duration::from_millis(10);
 /// Matches given up per step.
 const AT_ONCE: usize = 500;
-/// Matches that are deleted in one transaction, with their prices.
-const DROPPED_AT_ONCE: usize = 50;
-
-const DAY_US: Micros = 86_400_000_000;
 
 /// Writes queued records.
 #[derive(Debug)]
@@ -64,7 +59,7 @@ impl ArchiveWorker {
         let mut reloads = ticks(Duration::from_millis(self.config.reload_ms));
         let unreported_after = Duration::from_millis(self.config.untold_after_ms);
         let (mut resolves, mut sweeps) =
-            (ticks(RESOLVE_EVERY.min(unreported_after)), ticks(SWEEP_EVERY));
+            (ticks(RESOLVE_EVERY.min(unreported_after)), ticks(retention::SWEEP_EVERY));
         let mut intervals = 0;
         loop {
             tokio::select! {
@@ -83,7 +78,7 @@ impl ArchiveWorker {
                 }
                 _ = reloads.tick() => self.reload().await,
                 _ = resolves.tick() => log_failure("unresolved matches", self.resolve(now()).await),
-                _ = sweeps.tick() => log_failure("old data", self.sweep(now()).await),
+                _ = sweeps.tick() => log_failure("old data", retention::sweep(&self.archive, &self.config, now()).await),
             }
         }
     }
@@ -163,30 +158,6 @@ impl ArchiveWorker {
         let open: Vec<Key> = open.map(|summary| summary.id).collect();
         for ids in open.chunks(AT_ONCE) {
             self.archive.give_up(ids, now).await?;
-        }
-        Ok(())
-    }
-
-    /// Deletes data beyond its retention.
-    pub(super) async fn sweep(&self, now: Micros) -> sqlx::Result<()> {
-        let before = |days: u32| {
-            (days > 0).then(|| now.saturating_sub(Micros::from(days).saturating_mul(DAY_US)))
-        };
-        let archive = &self.archive;
-        if let Some(before) = before(self.config.keep_days) {
-            while archive.drop_before(before, DROPPED_AT_ONCE).await? > 0 {
-                archive.yield_to_writers().await;
-            }
-        }
-        if let Some(before) = before(self.config.keep_ticks_days) {
-            while archive.drop_ticks_before(before).await? > 0 {
-                archive.yield_to_writers().await;
-            }
-        }
-        if let Some(before) = before(self.config.keep_signals_days) {
-            while archive.drop_signals_before(before).await? > 0 {
-                archive.yield_to_writers().await;
-            }
         }
         Ok(())
     }

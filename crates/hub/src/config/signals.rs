@@ -41,24 +41,14 @@ pub struct SignalsConfig {
 
 impl Default for SignalsConfig {
     fn default() -> Self {
-        let SignalSettings {
-            bookmakers_min,
-            gap,
-            value,
-            steam,
-            steam_bookmakers_min,
-            steam_window_us,
-            profit_min,
-            commissions: _,
-        } = SignalSettings::default();
         Self {
-            bookmakers_min,
-            price_gap_bp: gap,
-            value_bp: value,
-            steam_bp: steam,
-            steam_bookmakers_min,
-            steam_ms: steam_window_us.unsigned_abs() / 1_000,
-            profit_min: Decimal::new(profit_min.into(), 4).normalize(),
+            bookmakers_min: 3,
+            price_gap_bp: 500,
+            value_bp: 500,
+            steam_bp: 200,
+            steam_bookmakers_min: 3,
+            steam_ms: 60_000,
+            profit_min: Decimal::new(1, 3),
             commission: BTreeMap::new(),
         }
     }

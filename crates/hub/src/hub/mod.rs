@@ -19,10 +19,10 @@ mod publishing;
 pub mod rate_tiers;
 #[cfg_attr(not(feature = "legacy-sockets"), path = "no_relay.rs")]
 mod relay;
-mod resuming;
 pub mod saved;
 pub mod sequence;
 mod signals;
+mod source_facts;
 pub mod state;
 
 use std::{io, sync::Arc};
@@ -37,8 +37,8 @@ pub use self::{
     agreement::Agreement,
     export::{Export, Unwritten},
     input::{ChannelName, HubInput},
-    resuming::SourceFacts,
     saved::{RestoreError, STATE_FORMAT},
+    source_facts::SourceFacts,
 };
 use self::{
     feeds::{FeedState, Source, SourceNumber, SourcePolicy, SourceTurn},

@@ -30,6 +30,8 @@ use facts::event::Outcome;
 use fanout::Micros;
 use rust_decimal::Decimal;
 
+use crate::config::SignalsConfig;
+
 pub use self::watch::{SignalChange, SignalTracker};
 pub use record::signal::{
     Direction, Finding, Leg, MarketKey, Signal, SignalKind, SignalRecord, Topic,
@@ -84,16 +86,7 @@ impl SignalSettings {
 
 impl Default for SignalSettings {
     fn default() -> Self {
-        Self {
-            bookmakers_min: 3,
-            gap: 500,
-            value: 500,
-            steam: 200,
-            steam_bookmakers_min: 3,
-            steam_window_us: 60_000_000,
-            profit_min: 10,
-            commissions: BTreeMap::new(),
-        }
+        SignalsConfig::default().settings()
     }
 }
 

@@ -4,11 +4,11 @@
 //! PostgreSQL vanishes, it fails and tries again. A whole transaction has none, since it may write any number of prices.
 
 mod appearances;
+mod deletion;
 mod numbers;
 mod odds;
 mod pack;
 mod statement;
-mod sweep;
 mod trail;
 
 use std::{collections::HashMap, sync::Arc};

@@ -8,13 +8,9 @@ use super::{
     statement::{IDS_MAX, id_array, ids_in, whole},
     unsigned,
 };
+use crate::archive::retention::{BLOCKS_AT_ONCE, SIGNALS_AT_ONCE};
 use database::{DELETION_MAX, STATEMENT_MAX, WriteBudget, within};
 use record::Key;
-
-/// Blocks of ticks deleted in one transaction, which other writers have to wait for.
-const BLOCKS_AT_ONCE: i64 = 500;
-/// The same for signals.
-const SIGNALS_AT_ONCE: i64 = 5_000;
 
 impl ArchiveStore {
     /// Closes all prices of these matches, in as many transactions as necessary; returns the number of the write.
