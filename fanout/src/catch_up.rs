@@ -15,7 +15,7 @@ use std::{
 use base::work::Payer;
 use bytes::Bytes;
 
-use crate::channel::{Channel, ChannelId, Epoch, Pattern, Position, Rate, Seq};
+use crate::channel::{Channel, ChannelId, Pattern, Position, Rate, Seq};
 pub use crate::resume::{Gap, Verdict, check};
 use crate::{Micros, clock, encode::payload, pick::Pick, replay::ReplayRequest};
 

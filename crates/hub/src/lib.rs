@@ -110,6 +110,7 @@ pub mod config;
 pub mod dialect;
 pub mod document;
 pub mod follower;
+mod formats;
 pub mod forward;
 mod hub;
 pub mod identity;

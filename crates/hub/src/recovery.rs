@@ -29,10 +29,7 @@ use crate::{
 /// The format of a snapshot: that of the state, with the settings before it.
 pub const SNAPSHOT_FORMAT: u16 = STATE_FORMAT;
 
-/// The version of the public documents. It must be raised with each change of how a state is rendered or how
-/// updates are made: clients that resume after an upgrade then get an image in a new epoch. Otherwise they would keep
-/// a document that the new version does not have. The test `hub/saved/tests/documents.rs` fails if it is forgotten.
-pub const DOCUMENT_FORMAT: u16 = 3;
+pub use crate::formats::DOCUMENT_FORMAT;
 
 /// A hub's state in its serialised form ([`SNAPSHOT_FORMAT`]).
 pub type SavedState = Arc<[u8]>;

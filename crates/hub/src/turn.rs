@@ -12,8 +12,7 @@ use log::{
 
 use crate::hub::{ApplyError, Hub, HubInput};
 
-/// The version of the encoding of inputs in records.
-pub const INPUTS_FORMAT: u8 = 3;
+pub use crate::formats::INPUTS_FORMAT;
 
 /// The inputs of a turn, and what came of them.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ use std::{
 };
 
 use borsh::{BorshDeserialize, BorshSerialize};
+use facts::event::{Incident, Side};
 use serde::{Deserialize, Serialize};
 
 use super::{AnalysisRecord, ClockRecord, Counters, EntityRef};
@@ -49,6 +50,25 @@ pub struct IncidentRecord {
     pub score: Option<[u16; 2]>,
     /// Why it was withdrawn, if it was.
     pub retracted: Option<Arc<str>>,
+}
+
+impl IncidentRecord {
+    /// The record of an incident, and why it was withdrawn.
+    #[must_use]
+    pub fn new(incident: &Incident, retracted: Option<Arc<str>>) -> Self {
+        Self {
+            eid: Arc::clone(&incident.eid),
+            kind: incident.kind.as_str().into(),
+            detail: incident.kind.detail().map(Into::into),
+            minute: incident.minute,
+            added: incident.added,
+            side: incident.side.map(|side| u8::from(side == Side::Second)),
+            player: incident.player.as_ref().map(Into::into),
+            assist: incident.assist.as_ref().map(Into::into),
+            score: incident.score,
+            retracted,
+        }
+    }
 }
 
 /// The position of the ball, in percent of the pitch, from the perspective of the side in

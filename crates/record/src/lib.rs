@@ -53,7 +53,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use base::Micros;
 use borsh::{BorshDeserialize, BorshSerialize};
 use facts::{
-    event::{ExpectedGoals, Sport, Weather},
+    event::{ExpectedGoals, Participant, Sport, Weather},
     football::PeriodStarts,
 };
 use serde::{Deserialize, Serialize};
@@ -88,6 +88,12 @@ pub type Key = u64;
 pub struct EntityRef {
     pub id: Key,
     pub name: Arc<str>,
+}
+
+impl From<&Participant> for EntityRef {
+    fn from(participant: &Participant) -> Self {
+        Self { id: participant.id.0, name: Arc::clone(&participant.name) }
+    }
 }
 
 /// The fields of a match that lists show and filter by. Small, since the archive holds those of all

@@ -179,7 +179,7 @@ fn update(state: &Match, touched: &Touched, ids: &PublicIds, now: Micros) -> Mat
 }
 
 fn named(participant: &Participant) -> EntityRef {
-    EntityRef { id: participant.id.0, name: Arc::clone(&participant.name) }
+    participant.into()
 }
 
 fn names(state: &Match, ids: &PublicIds) -> Names {
@@ -422,19 +422,7 @@ fn player(tally: &PlayerTally) -> PlayerRecord {
 }
 
 fn incident(entry: &IncidentEntry) -> IncidentRecord {
-    let incident = &entry.incident;
-    IncidentRecord {
-        eid: Arc::clone(&incident.eid),
-        kind: incident.kind.as_str().into(),
-        detail: incident.kind.detail().map(Into::into),
-        minute: incident.minute,
-        added: incident.added,
-        side: incident.side.map(number),
-        player: incident.player.as_ref().map(named),
-        assist: incident.assist.as_ref().map(named),
-        score: incident.score,
-        retracted: entry.retracted.clone(),
-    }
+    IncidentRecord::new(&entry.incident, entry.retracted.clone())
 }
 
 fn tennis(state: &Tennis) -> TennisRecord {

@@ -41,8 +41,7 @@ use crate::{
     ids::PublicIds,
 };
 
-/// The version of the bytes that [`Hub::save`] writes. Without the channels of the older sockets it is another one.
-pub const STATE_FORMAT: u16 = if cfg!(feature = "legacy-sockets") { 3 } else { 0x8003 };
+pub use crate::formats::STATE_FORMAT;
 
 const MAGIC: [u8; 4] = *b"MWHS";
 /// Bytes before the state: magic, format, length, digest.

@@ -162,12 +162,16 @@ fn score(document: &Value) -> Option<FootballScore> {
 }
 
 fn incident_state(eid: &Eid, node: &Value) -> Option<IncidentState> {
-    let at = (number(node, "minute")?, number(node, "added"));
+    // Every field: the other hub has all of them.
     let incident = Incident {
+        eid: Arc::clone(eid),
+        kind: kind(node)?,
+        minute: number(node, "minute")?,
+        added: number(node, "added"),
+        side: text(node, "side").and_then(side),
         player: participant(node, "player", "player"),
         assist: participant(node, "assist", "player"),
         score: node.get("score").and_then(|score| pair(score, SIDES)),
-        ..Incident::new(Arc::clone(eid), kind(node)?, at, text(node, "side").and_then(side))
     };
     let why = || shared(node, "why").unwrap_or_else(|| "retracted".into());
     Some(IncidentState { incident, retracted: flag(node, "retracted").then(why) })
