@@ -6,7 +6,7 @@ use proptest::{collection::vec, option, prelude::*};
 use rust_decimal::Decimal;
 
 use super::*;
-use crate::archive::store::pack::{pack_ticks, unpack_ticks};
+use crate::archive::store::pack::{compressed, pack_ticks, unpack_ticks};
 
 const HOUR_US: Micros = 3_600_000_000;
 
@@ -73,14 +73,16 @@ fn full_block_is_followed_by_the_next_number() {
     assert_eq!(sizes, [(0, TICKS_MAX), (1, 1), (2, 1)]);
 }
 
-/// Versions before 0.1.0 wrote columns without compression.
 #[test]
-fn columns_without_compression_are_read() {
-    let json =
-        br#"{"odds" : [7, 7], "at_us" : [10, 20], "delay_us" : [5, 5], "price" : ["2.10", null]}"#;
+fn block_of_unequal_columns_is_refused() {
+    let packed = |at_us: &[i64]| {
+        let columns = serde_json::json!(
+            {"odds": [7, 7], "at_us": at_us, "delay_us": [5, 5], "price": ["2.10", null]}
+        );
+        compressed(&columns).unwrap()
+    };
     let price = Some(Decimal::new(210, 2));
     let tick = |at_us, price| Tick { odds: 7, at_us, received_us: at_us + 5, price };
-    assert_eq!(unpack_ticks(json).unwrap(), [tick(10, price), tick(20, None)]);
-    let short = br#"{"odds": [7, 7], "at_us": [10], "delay_us": [5, 5], "price": [null, null]}"#;
-    assert!(unpack_ticks(short).is_err() && unpack_ticks(b"x").is_err());
+    assert_eq!(unpack_ticks(&packed(&[10, 20])).unwrap(), [tick(10, price), tick(20, None)]);
+    assert!(unpack_ticks(&packed(&[10])).is_err() && unpack_ticks(b"x").is_err());
 }
