@@ -1,7 +1,7 @@
 //! Football, version 2: SERVICE sections 1.1 to 1.9. Decisions that those sections leave open are in
 //! docs/API.md.
 //!
-//! Lists and sums come from summaries and entities in memory ([`snapshot`]); everything below one match is read
+//! Lists and sums come from summaries and entities in memory (`snapshot`); everything below one match is read
 //! from its record. Odds are in `odds`.
 
 mod analysis;
