@@ -195,13 +195,13 @@ impl Accounts {
 
     /// Whether the key of this grant is still valid. A store that fails, or does not answer in time, does not count against it,
     /// as in [`Self::authenticate_feed`].
-    pub async fn stands(&self, grant: &FeedGrant) -> bool {
+    pub async fn is_granted(&self, grant: &FeedGrant) -> bool {
         let keys = &self.shared.feed_keys;
         if keys.has_database_failed() {
             return true;
         }
-        let stands = within(ANSWER_WITHIN, self.shared.store.feed_key_stands(grant.id)).await;
-        stands.unwrap_or_else(|_| {
+        let is_valid = within(ANSWER_WITHIN, self.shared.store.is_feed_key_valid(grant.id)).await;
+        is_valid.unwrap_or_else(|_| {
             keys.database_failed();
             true
         })

@@ -301,7 +301,7 @@ impl PushSocket {
             let message = tokio::select! {
                 message = socket.next() => message,
                 _ = check.tick() => {
-                    if !self.shared.parts.customers.accounts.stands(&self.grant).await {
+                    if !self.shared.parts.customers.accounts.is_granted(&self.grant).await {
                         return Ok(Some((CloseCode::from(REVOKED), "the key was revoked")));
                     }
                     if heard.elapsed() >= DEAD_AFTER {
@@ -327,7 +327,7 @@ impl PushSocket {
                 Some(Err(error)) => return Err(error),
             };
             number += 1;
-            if !self.shared.parts.customers.accounts.stands(&self.grant).await {
+            if !self.shared.parts.customers.accounts.is_granted(&self.grant).await {
                 return Ok(Some((CloseCode::from(REVOKED), "the key was revoked")));
             }
             let answer = self.answer(number, &body).await;

@@ -68,7 +68,7 @@ impl AccountStore {
     }
 
     /// Whether the key with this id exists and is not revoked.
-    pub(crate) async fn feed_key_stands(&self, id: i64) -> sqlx::Result<bool> {
+    pub(crate) async fn is_feed_key_valid(&self, id: i64) -> sqlx::Result<bool> {
         let found: Option<i64> =
             sqlx::query_scalar("SELECT id FROM feed_keys WHERE id = $1 AND revoked_us IS NULL")
                 .bind(id)
