@@ -251,7 +251,7 @@ mod tests {
             let prefix = Some(key.prefix());
             assert_eq!(accounts.revoke_feed_keys("other", prefix, 5).await.unwrap(), 0);
             assert_eq!(accounts.revoke_feed_keys("acme", prefix, 5).await.unwrap(), 1);
-            assert!(!accounts.stands(&grant).await);
+            assert!(!accounts.is_granted(&grant).await);
             assert_eq!(accounts.authenticate_feed(key.expose()).await.unwrap(), None);
             assert!(!accounts.knows_feed_key(key.expose()), "it was revoked");
             let grant = accounts.authenticate_feed(other.expose()).await.unwrap().unwrap();
