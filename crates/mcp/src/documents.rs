@@ -2,12 +2,12 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
+    future::Future,
+    sync::{Mutex, PoisonError},
 };
 
-use base::work;
+use base::work::SharedValue;
 use fanout::{Epoch, Seq};
-use tokio::sync::OnceCell;
 
 /// The documents that are kept, up to 50 kB each.
 const KEPT_MAX: usize = 128;
@@ -20,7 +20,7 @@ pub(crate) struct Documents<T>(Mutex<VecDeque<Kept<T>>>);
 struct Kept<T> {
     channel: String,
     version: (Epoch, Seq),
-    document: Arc<OnceCell<T>>,
+    document: SharedValue<T>,
 }
 
 impl<T> Default for Documents<T> {
@@ -29,32 +29,31 @@ impl<T> Default for Documents<T> {
     }
 }
 
-impl<T: Clone> Documents<T> {
+impl<T: Clone + Send + 'static> Documents<T> {
     /// The document of a channel in this version, made by the first who asks while the others wait.
     ///
     /// # Errors
     ///
     /// Those of `make`; the next one who asks makes it again.
-    pub(crate) async fn get_or_make<E>(
+    pub(crate) async fn get_or_make<E: Send + 'static>(
         &self,
         channel: &str,
         version: (Epoch, Seq),
-        make: impl Future<Output = Result<T, E>>,
+        make: impl Future<Output = Result<T, E>> + Send + 'static,
     ) -> Result<T, E> {
-        let document = self.cell(channel, version);
-        work::for_all(document.get_or_try_init(|| make)).await.cloned()
+        self.value(channel, version).get_or_make(|_| true, make).await
     }
 
-    fn cell(&self, channel: &str, version: (Epoch, Seq)) -> Arc<OnceCell<T>> {
+    fn value(&self, channel: &str, version: (Epoch, Seq)) -> SharedValue<T> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = all.iter().position(|kept| kept.channel == channel);
         let kept = found.and_then(|index| all.remove(index));
         let kept = kept.filter(|kept| kept.version == version).unwrap_or_else(|| Kept {
             channel: channel.to_owned(),
             version,
-            document: Arc::default(),
+            document: SharedValue::default(),
         });
-        let document = Arc::clone(&kept.document);
+        let document = kept.document.clone();
         all.push_back(kept);
         if all.len() > KEPT_MAX {
             all.pop_front();
@@ -65,26 +64,33 @@ impl<T: Clone> Documents<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::{cell::Cell, future};
+    use std::{
+        future,
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
+    };
 
     use super::*;
 
     #[tokio::test]
     async fn document_is_made_once_for_each_version() {
-        let (documents, made) = (Documents::default(), Cell::new(0));
+        let (documents, made) = (Documents::default(), Arc::new(AtomicUsize::new(0)));
         let get = async |channel: &str, seq: Seq| {
-            let make = async {
+            let made = Arc::clone(&made);
+            let make = async move {
                 // All others have asked meanwhile.
                 tokio::task::yield_now().await;
-                made.set(made.get() + 1);
+                made.fetch_add(1, Ordering::Relaxed);
                 Ok::<_, ()>(seq)
             };
             documents.get_or_make(channel, (Epoch(1), seq), make).await
         };
         let all = tokio::join!(get("a", 1), get("a", 1), get("b", 1), get("a", 1));
-        assert_eq!((all, made.get()), ((Ok(1), Ok(1), Ok(1), Ok(1)), 2));
+        assert_eq!((all, made.load(Ordering::Relaxed)), ((Ok(1), Ok(1), Ok(1), Ok(1)), 2));
         for (seq, expected) in [(1, 2), (2, 3), (2, 3)] {
-            assert_eq!((get("a", seq).await, made.get()), (Ok(seq), expected));
+            assert_eq!((get("a", seq).await, made.load(Ordering::Relaxed)), (Ok(seq), expected));
         }
         assert_eq!(documents.0.lock().unwrap().len(), 2, "one version of each");
         for number in 0..KEPT_MAX {

@@ -193,7 +193,7 @@ impl Server {
         let (data, state, ttl_ms, url) = match shared.live.versioned_image(channel).await? {
             Some(image) => {
                 let version = (image.epoch, image.seq);
-                let make = async {
+                let make = async move {
                     call::blocking(move || document(&payload(&image.frame))).await?.map(Arc::new)
                 };
                 let document = shared.documents.get_or_make(channel, version, make).await?;

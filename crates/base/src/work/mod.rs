@@ -10,6 +10,7 @@
 mod ledger;
 mod polls;
 mod queue;
+mod shared;
 mod time;
 
 use std::{
@@ -33,6 +34,7 @@ pub use self::{
     ledger::{PayerUse, WorkLimits},
     polls::{InTurn, PollTurns, TurnPayer},
     queue::{Busy, FairQueue, QueueLimits, Slot},
+    shared::SharedValue,
     time::{measure, thread_time},
 };
 use crate::Micros;
@@ -481,16 +483,6 @@ pub async fn scope<F: Future>(work: Work, payer: Payer, future: F) -> F::Output 
 #[must_use]
 pub fn current() -> Option<(Work, Payer)> {
     Scope::current().map(|scope| (scope.work, scope.payer))
-}
-
-/// Runs a future with the turns of the hub: what it computes is kept for all, so it must not wait in the queue of
-/// one payer. The requester pays, since a cached value displaces those of others.
-pub async fn for_all<F: Future>(future: F) -> F::Output {
-    let _for_all = polls::ForAll::begin();
-    match Scope::current() {
-        Some(scope) => CURRENT.scope(Scope { for_all: true, ..scope }, future).await,
-        None => future.await,
-    }
 }
 
 /// Runs a closure on a blocking thread, in turn with those of other payers, and charges it to the payer of the task

@@ -127,62 +127,27 @@ impl PollTurns {
 
 /// Who pays for a future, which may change while it runs; `None`: it has no turns, as it may stand for many.
 #[derive(Debug, Clone, Default)]
-pub struct TurnPayer(Arc<Mutex<TurnState>>);
-
-#[derive(Debug, Default)]
-struct TurnState {
-    payer: Option<Payer>,
-    /// How much of what it computes is kept for all.
-    for_all: usize,
-}
-
-tokio::task_local! {
-    /// Of the future that is polled in turn.
-    static TURN: TurnPayer;
-}
+pub struct TurnPayer(Arc<Mutex<Option<Payer>>>);
 
 impl TurnPayer {
     /// Of a payer.
     #[must_use]
     pub fn new(payer: Option<Payer>) -> Self {
-        Self(Arc::new(Mutex::new(TurnState { payer, for_all: 0 })))
+        Self(Arc::new(Mutex::new(payer)))
     }
 
     /// Sets who pays from the next poll on.
     pub fn set(&self, payer: Option<Payer>) {
-        self.lock().payer = payer;
+        *self.lock() = payer;
     }
 
     fn get(&self) -> Option<Payer> {
-        let state = self.lock();
         // The hub's own work never waits.
-        state.payer.filter(|payer| *payer != Payer::Hub && state.for_all == 0)
+        self.lock().filter(|payer| *payer != Payer::Hub)
     }
 
-    fn lock(&self) -> MutexGuard<'_, TurnState> {
+    fn lock(&self) -> MutexGuard<'_, Option<Payer>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// As long as this is kept, the future that is polled has no turns: others wait for what it computes.
-#[derive(Debug)]
-pub(super) struct ForAll(Option<TurnPayer>);
-
-impl ForAll {
-    pub(super) fn begin() -> Self {
-        let turn = TURN.try_with(Clone::clone).ok();
-        if let Some(turn) = &turn {
-            turn.lock().for_all += 1;
-        }
-        Self(turn)
-    }
-}
-
-impl Drop for ForAll {
-    fn drop(&mut self) {
-        if let Some(turn) = &self.0 {
-            turn.lock().for_all -= 1;
-        }
     }
 }
 
@@ -214,8 +179,7 @@ impl<F: Future + Unpin> Future for InTurn<F> {
         }
         // Also if the poll panics.
         let _turn = payer.map(|payer| Turn { turns: self.turns.clone(), payer });
-        let turn = self.payer.clone();
-        TURN.sync_scope(turn, || Pin::new(&mut self.future).poll(cx))
+        Pin::new(&mut self.future).poll(cx)
     }
 }
 
@@ -374,21 +338,6 @@ mod tests {
             assert!(poll(&mut future, &Arc::default()).is_pending());
         });
         assert!(poll(&mut future, &Arc::default()).is_ready());
-        assert!(turns.lock().is_empty());
-    }
-
-    #[test]
-    fn future_that_computes_for_all_never_waits() {
-        let turns = PollTurns::new(1);
-        let woken = Arc::<Woken>::default();
-        let mut computes = turns.take(
-            payer(ANNE),
-            Box::pin(super::super::for_all(async {
-                tokio::task::yield_now().await;
-            })),
-        );
-        assert!(poll(&mut computes, &woken).is_pending());
-        while_running(&turns, ANNE, || assert!(poll(&mut computes, &woken).is_ready()));
         assert!(turns.lock().is_empty());
     }
 

@@ -419,11 +419,32 @@ async fn what_is_kept_for_all_takes_turns_of_the_hub_at_the_cost_of_who_asked() 
         let _held = queue.enter_current(Pool::Rest).await.unwrap();
         let mut waiting = Box::pin(queue.enter_current(Pool::Rest));
         assert!(poll_once(waiting.as_mut()).await.is_none(), "the payer has its share");
-        let slot = for_all(queue.enter_current(Pool::Images)).await.unwrap();
-        slot.run(|| spin(ms(5))).await.unwrap();
+        let shared = SharedValue::default();
+        let turns = queue.clone();
+        let make = async move {
+            let slot = turns.enter_current(Pool::Images).await?;
+            slot.run(|| spin(ms(5))).await
+        };
+        shared.get_or_make(|()| true, make).await.unwrap();
     })
     .await;
     assert!(work.unpaid(ONE, work.now()) > Duration::ZERO);
+}
+
+#[tokio::test]
+async fn shared_value_is_made_once_while_who_asked_has_left() {
+    let shared = SharedValue::default();
+    let (go, wait) = oneshot::channel();
+    let made = async { wait.await.map(|()| 1) };
+    assert!(poll_once(Box::pin(shared.get_or_make(|_| true, made)).as_mut()).await.is_none());
+    go.send(()).expect("it goes on without the one who asked");
+    let again = async { Err::<u8, _>("made twice") };
+    assert_eq!(shared.get_or_make(|_| true, again).await, Ok(1));
+    let newer = async { Ok::<_, ()>(2) };
+    assert_eq!(shared.get_or_make(|value| *value > 1, newer).await, Ok(2));
+    let fails = async { Err("failed") };
+    assert_eq!(shared.get_or_make(|_| false, fails).await, Err("failed"));
+    assert_eq!(shared.get_or_make(|_| true, async { Err(()) }).await, Ok(2), "the older one stays");
 }
 
 proptest! {

@@ -12,13 +12,12 @@ use axum::{
     extract::Request,
     response::{IntoResponse, Response},
 };
-use base::work;
+use base::work::SharedValue;
 use bytes::Bytes;
 use hyper::{
     StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue},
 };
-use tokio::sync::OnceCell;
 
 use super::body::{EncodedBodies, SharedBody};
 use crate::etag;
@@ -78,7 +77,7 @@ const OPEN_BODIES_MAX: usize = 8;
 /// Large answers without a key that are the same for all who ask for the same: rendered once, compressed once
 /// for each coding, in the turns of the hub. The least recently used go.
 #[derive(Debug, Default)]
-pub(crate) struct OpenBodies(Mutex<VecDeque<(String, Arc<OnceCell<SharedBody>>)>>);
+pub(crate) struct OpenBodies(Mutex<VecDeque<(String, SharedValue<SharedBody>)>>);
 
 impl OpenBodies {
     /// The body with this name, made by the first who asks while the others wait.
@@ -86,57 +85,58 @@ impl OpenBodies {
     /// # Errors
     ///
     /// Those of `make`; the next one who asks makes it again.
-    pub(crate) async fn get_or_make<E>(
+    pub(crate) async fn get_or_make<E: Send + 'static>(
         &self,
         name: &str,
-        make: impl Future<Output = Result<SharedBody, E>>,
+        make: impl Future<Output = Result<SharedBody, E>> + Send + 'static,
     ) -> Result<SharedBody, E> {
-        let cell = self.cell(name);
-        let made = work::for_all(cell.get_or_try_init(|| make)).await.cloned();
+        let value = self.value(name);
+        let made = value.get_or_make(|_| true, make).await;
         if made.is_err() {
             // What does not exist must not displace what does.
-            self.bodies().retain(|(_, kept)| !Arc::ptr_eq(kept, &cell));
+            self.bodies().retain(|(_, kept)| !kept.is_same(&value));
         }
         made
     }
 
-    fn cell(&self, name: &str) -> Arc<OnceCell<SharedBody>> {
+    fn value(&self, name: &str) -> SharedValue<SharedBody> {
         let mut bodies = self.bodies();
         let found = bodies.iter().position(|(kept, _)| kept == name);
         let body = found.and_then(|index| bodies.remove(index));
-        let body = body.unwrap_or_else(|| (name.to_owned(), Arc::default()));
-        let cell = Arc::clone(&body.1);
+        let body = body.unwrap_or_else(|| (name.to_owned(), SharedValue::default()));
+        let value = body.1.clone();
         bodies.push_back(body);
         if bodies.len() > OPEN_BODIES_MAX {
             bodies.pop_front();
         }
-        cell
+        value
     }
 
-    fn bodies(&self) -> MutexGuard<'_, VecDeque<(String, Arc<OnceCell<SharedBody>>)>> {
+    fn bodies(&self) -> MutexGuard<'_, VecDeque<(String, SharedValue<SharedBody>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
 
     #[tokio::test]
     async fn open_bodies_are_made_once_and_bounded() {
-        let (bodies, made) = (OpenBodies::default(), Cell::new(0));
+        let (bodies, made) = (OpenBodies::default(), Arc::new(AtomicUsize::new(0)));
         let get = async |name: &str| {
-            let make = async {
-                made.set(made.get() + 1);
-                Ok::<_, ()>(SharedBody::new(Bytes::from(name.to_owned())))
+            let (name_made, made) = (name.to_owned(), Arc::clone(&made));
+            let make = async move {
+                made.fetch_add(1, Ordering::Relaxed);
+                Ok::<_, ()>(SharedBody::new(Bytes::from(name_made)))
             };
             bodies.get_or_make(name, make).await.map(drop)
         };
         for (name, expected) in [("a", 1), ("b", 2), ("a", 2), ("b", 2)] {
             assert_eq!(get(name).await, Ok(()));
-            assert_eq!(made.get(), expected, "{name}");
+            assert_eq!(made.load(Ordering::Relaxed), expected, "{name}");
         }
         for number in 0..50 {
             assert_eq!(
@@ -145,14 +145,22 @@ mod tests {
             );
         }
         get("a").await.unwrap();
-        assert_eq!(made.get(), 2, "what does not exist displaces nothing");
+        assert_eq!(made.load(Ordering::Relaxed), 2, "what does not exist displaces nothing");
         for number in 0..OPEN_BODIES_MAX - 1 {
             get(&number.to_string()).await.unwrap();
         }
         get("a").await.unwrap();
-        assert_eq!(made.get(), 2 + OPEN_BODIES_MAX - 1, "the one that was used last stays");
+        assert_eq!(
+            made.load(Ordering::Relaxed),
+            2 + OPEN_BODIES_MAX - 1,
+            "the one that was used last stays"
+        );
         get("b").await.unwrap();
-        assert_eq!(made.get(), 2 + OPEN_BODIES_MAX, "the one that was used first has gone");
+        assert_eq!(
+            made.load(Ordering::Relaxed),
+            2 + OPEN_BODIES_MAX,
+            "the one that was used first has gone"
+        );
         assert_eq!(bodies.bodies().len(), OPEN_BODIES_MAX);
     }
 }

@@ -1,10 +1,10 @@
 //! Bodies of responses that are rendered once, and encoded once in each content coding.
 
-use std::sync::Arc;
+use std::{convert::Infallible, future::Future, sync::Arc};
 
+use base::work::SharedValue;
 use bytes::Bytes;
 use hyper::header::HeaderValue;
-use tokio::sync::OnceCell;
 
 use crate::etag;
 
@@ -22,7 +22,7 @@ pub struct SharedBody {
 /// A shared body in each content coding, encoded on first use; clones share it. It travels with the response
 /// as an extension.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct EncodedBodies(Arc<[OnceCell<Option<Bytes>>; CODINGS]>);
+pub(crate) struct EncodedBodies(Arc<[SharedValue<Option<Bytes>>; CODINGS]>);
 
 impl EncodedBodies {
     /// The body in this coding, made by the first caller while the others wait; `None` if it is not sent in
@@ -30,10 +30,11 @@ impl EncodedBodies {
     pub(crate) async fn get_or_make(
         &self,
         coding: usize,
-        make: impl Future<Output = Option<Bytes>> + Send,
+        make: impl Future<Output = Option<Bytes>> + Send + 'static,
     ) -> Option<Bytes> {
-        let Some(slot) = self.0.get(coding) else { return make.await };
-        slot.get_or_init(|| make).await.clone()
+        let Some(value) = self.0.get(coding) else { return make.await };
+        let Ok(body) = value.get_or_make(|_| true, async { Ok::<_, Infallible>(make.await) }).await;
+        body
     }
 }
 

@@ -161,8 +161,7 @@ async fn encode(response: Response, coding: Coding) -> Response {
     };
     let compressed = match encoded {
         Some(encoded) => {
-            let compressed = work::for_all(compressed(bytes.clone(), coding));
-            encoded.get_or_make(coding as usize, compressed).await
+            encoded.get_or_make(coding as usize, compressed(bytes.clone(), coding)).await
         }
         None => compressed(bytes.clone(), coding).await,
     };

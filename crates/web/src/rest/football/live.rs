@@ -88,7 +88,8 @@ async fn live(request: &ApiRequest) -> ApiResult {
         return request.answer(CacheControl::LIVE, &listed(&request.api, &query));
     }
     let api = request.api.clone();
-    let version = || request.api.history.version();
+    let history = request.api.history.clone();
+    let version = move || history.version();
     let make = move || SharedBody::json(&listed(&api, &query));
     let cache: &ResponseCache = request.extension()?;
     let lookup = cache.live(version, make).await?;

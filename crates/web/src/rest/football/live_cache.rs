@@ -6,12 +6,15 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use axum::response::Response;
-use base::work::{self, Pool};
+use base::work::{self, Pool, SharedValue};
 use hyper::{HeaderMap, header::HeaderValue};
 use tokio::time::Instant;
 
@@ -70,7 +73,7 @@ impl From<Key> for DetailKey {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct CachedResponse {
     source: ResponseSource,
     until: Instant,
@@ -91,7 +94,8 @@ impl CachedResponse {
 /// Cached responses; clones share them.
 #[derive(Debug, Clone, Default)]
 pub(in crate::rest) struct ResponseCache {
-    live: Arc<LiveList>,
+    /// The list of matches in play.
+    live: SharedValue<CachedResponse>,
     details: Arc<Mutex<Details>>,
 }
 
@@ -129,23 +133,6 @@ impl Details {
     }
 }
 
-/// The list of matches in play.
-#[derive(Debug, Default)]
-struct LiveList {
-    /// Locked for look-ups and inserts only, never while a list is rendered.
-    newest: Mutex<Option<CachedResponse>>,
-    /// Held by the request that renders the list; the others wait for it.
-    render_lock: tokio::sync::Mutex<()>,
-}
-
-impl LiveList {
-    fn get(&self, source: &ResponseSource, now: Instant) -> Option<CacheLookup> {
-        let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        let cached = newest.as_ref().filter(|cached| cached.is_fresh(source, now))?;
-        Some(CacheLookup { body: cached.body.clone(), is_hit: true })
-    }
-}
-
 /// A response, and whether it came from the cache.
 #[derive(Debug)]
 pub(in crate::rest) struct CacheLookup {
@@ -167,24 +154,23 @@ impl ResponseCache {
     /// blocking thread.
     pub(super) async fn live(
         &self,
-        version: impl Fn() -> u64,
+        version: impl Fn() -> u64 + Clone + Send + 'static,
         make: impl FnOnce() -> Result<SharedBody, ApiError> + Send + 'static,
     ) -> Result<CacheLookup, ApiError> {
-        let live = &self.live;
-        if let Some(lookup) = live.get(&ResponseSource::Reader(version()), Instant::now()) {
-            return Ok(lookup);
-        }
-        let _making = live.render_lock.lock().await;
-        // The version is read first: data read after it may be newer, but never older.
-        let (source, now) = (ResponseSource::Reader(version()), Instant::now());
-        if let Some(lookup) = live.get(&source, now) {
-            return Ok(lookup);
-        }
-        let body = work::for_all(work::run_blocking(Pool::Blocking, make)).await??;
-        let until = now + source.ttl();
-        let cached = CachedResponse { source, until, body: body.clone() };
-        *live.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(cached);
-        Ok(CacheLookup { body, is_hit: false })
+        let is_made = Arc::new(AtomicBool::new(false));
+        let (newest, makes) = (version.clone(), Arc::clone(&is_made));
+        let is_fresh = move |cached: &CachedResponse| {
+            cached.is_fresh(&ResponseSource::Reader(newest()), Instant::now())
+        };
+        let make = async move {
+            makes.store(true, Ordering::Relaxed);
+            // The version is read first: data read after it may be newer, but never older.
+            let (source, now) = (ResponseSource::Reader(version()), Instant::now());
+            let body = work::run_blocking(Pool::Blocking, make).await??;
+            Ok::<_, ApiError>(CachedResponse { until: now + source.ttl(), source, body })
+        };
+        let CachedResponse { body, .. } = self.live.get_or_make(is_fresh, make).await?;
+        Ok(CacheLookup { body, is_hit: !is_made.load(Ordering::Relaxed) })
     }
 
     /// The detail of a match.
@@ -229,10 +215,7 @@ impl ResponseCache {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{
-        atomic::{AtomicUsize, Ordering},
-        mpsc,
-    };
+    use std::sync::{atomic::AtomicUsize, mpsc};
 
     use tokio::task::JoinSet;
 
@@ -246,7 +229,7 @@ mod tests {
     async fn list_is_rendered_again_when_its_source_has_changed() {
         let cache = ResponseCache::default();
         let is_hit = async |version| {
-            let lookup = cache.live(|| version, || body("[]")).await;
+            let lookup = cache.live(move || version, || body("[]")).await;
             lookup.expect("it is made").is_hit
         };
         assert!(!is_hit(1).await);

@@ -15,6 +15,7 @@ use axum::{
     extract::{Request, State},
     response::{Redirect, Response},
 };
+use base::work::{self, Pool};
 use bytes::Bytes;
 use hyper::{
     header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY},
@@ -181,7 +182,7 @@ impl Texts {
     ///
     /// Without `server.public_url` the document names the URL of the request itself, so no cache may keep it.
     async fn answer(
-        &self,
+        &'static self,
         shared: &Shared,
         document: &str,
         request: &Parts,
@@ -195,18 +196,18 @@ impl Texts {
             "yaml" | "openapi-yaml" => (&self.yaml, "application/yaml"),
             _ => return Err(HttpError::BadRequest("format is to be json or yaml.")),
         };
-        let filled = || {
-            let mut text = text.clone();
-            for (placeholder, value) in placeholders {
-                // Quoted, as it appears in JSON and in YAML.
-                let quoted = Value::from(*value).to_string();
-                text = text.replacen(&format!("\"{placeholder}\""), &quoted, 1);
-            }
-            Bytes::from(text)
+        // Quoted, as they appear in JSON and in YAML.
+        let quoted = |text: &str| Value::from(text).to_string();
+        let replacements: Vec<_> =
+            placeholders.iter().map(|(name, value)| (quoted(name), quoted(value))).collect();
+        let fill = move || {
+            let replace =
+                |text: String, (name, value): (String, String)| text.replacen(&name, &value, 1);
+            Bytes::from(replacements.into_iter().fold(text.clone(), replace))
         };
         let base = placeholders.iter().map(|(_, value)| *value).collect::<Vec<_>>().join(" ");
         let name = format!("{document} {kind} {base}");
-        let make = async { Ok::<_, HttpError>(SharedBody::new(filled())) };
+        let make = async { Ok::<_, HttpError>(SharedBody::new(work::run_here(Pool::Rest, fill))) };
         let body = shared.documents.get_or_make(&name, make).await?;
         let mut response = CacheControl::REFERENCE.answer_shared(&request.headers, &body);
         if shared.parts.settings.server.public_url.is_empty() {

@@ -5,10 +5,9 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use base::work::{self, Pool};
+use base::work::{self, Pool, SharedValue};
 use facts::event::Sport;
 use fanout::Micros;
-use tokio::sync::Mutex;
 
 use super::request::DAY;
 use crate::{
@@ -28,11 +27,11 @@ const PAUSE: Micros = 30 * DAY;
 /// Statistics of all sports; clones share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SportStatsCache {
-    sports: Arc<[Mutex<CachedStats>; Sport::ALL.len()]>,
+    sports: Arc<[SharedValue<CachedStats>; Sport::ALL.len()]>,
 }
 
-/// The statistics of a sport and when they were computed, after the first request.
-type CachedStats = Option<(Micros, Arc<SportStats>)>;
+/// The statistics of a sport and when they were computed.
+type CachedStats = (Micros, Arc<SportStats>);
 
 /// Statistics over the matches of one sport.
 #[derive(Debug, Default)]
@@ -61,19 +60,17 @@ impl SportStatsCache {
     /// The statistics of a sport, at most a few seconds old.
     pub(super) async fn load(&self, api: &Api, sport: Sport) -> Result<Arc<SportStats>, ApiError> {
         let index = Sport::ALL.iter().position(|it| *it == sport);
-        let Some(slot) = index.and_then(|index| self.sports.get(index)) else {
+        let Some(value) = index.and_then(|index| self.sports.get(index)) else {
             return Err(ApiError::Internal);
         };
-        let mut cached = slot.lock().await;
-        let now = clock::now();
-        if let Some((at, sport_stats)) = &*cached
-            && (*at..at.saturating_add(FRESH)).contains(&now)
-        {
-            return Ok(Arc::clone(sport_stats));
-        }
-        let sport_stats = work::for_all(SportStats::before(&api.history, sport, None)).await?;
-        *cached = Some((now, Arc::clone(&sport_stats)));
-        Ok(sport_stats)
+        let is_fresh =
+            |(at, _): &CachedStats| (*at..at.saturating_add(FRESH)).contains(&clock::now());
+        let history = api.history.clone();
+        let make = async move {
+            let now = clock::now();
+            Ok((now, SportStats::before(&history, sport, None).await?))
+        };
+        value.get_or_make(is_fresh, make).await.map(|(_, sport_stats)| sport_stats)
     }
 }
 
