@@ -14,11 +14,10 @@ use std::{
 #[cfg(not(feature = "amqp"))]
 use base::feature::MissingFeature;
 use base::{
-    config::{SecretError, SecretRef},
+    config::{SecretError, SecretRef, micros},
     secret::Secret,
     tls::{self, TrustError},
 };
-use facts::event::Micros;
 use hub::feeds::{FactKind, Ranks, SourcePolicy};
 use ingest::normalize::{api_football, events, matchwire, the_odds_api};
 use rustls::ClientConfig;
@@ -65,13 +64,9 @@ pub type SourceStart = Box<dyn FnOnce(SourceSender) -> SourceFuture + Send>;
 /// The policy of a source, by its settings and its kind.
 #[must_use]
 pub fn source_policy(config: &SourceConfig) -> SourcePolicy {
-    let deadline_ms = deadline_ms(config);
     let ranks =
         FactKind::ALL.map(|kind| config.ranks.get(kind.as_str()).copied().unwrap_or(config.rank));
-    SourcePolicy {
-        deadline_us: Some(Micros::try_from(deadline_ms).unwrap_or(Micros::MAX / 1000) * 1000),
-        ranks: Ranks(ranks),
-    }
+    SourcePolicy { deadline_us: Some(micros(deadline_ms(config))), ranks: Ranks(ranks) }
 }
 
 /// How much later than the source itself the hub detects silence, so that the source reconnects
