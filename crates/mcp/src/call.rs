@@ -497,7 +497,7 @@ pub(crate) fn match_id(arguments: &Arguments) -> Result<Key, Refusal> {
     arguments.id("match_id").ok_or_else(|| Refusal::bad_argument("match_id is required."))
 }
 
-pub(crate) fn cursor(arguments: &Arguments, list: &str) -> Result<Option<Cursor>, Refusal> {
+fn cursor(arguments: &Arguments, list: &str) -> Result<Option<Cursor>, Refusal> {
     arguments.text("cursor").map(|text| Cursor::parse(text, list)).transpose()
 }
 
