@@ -118,8 +118,8 @@ impl World {
     pub(crate) fn new(settings: ReplaySettings, updates: u64) -> Self {
         let records = records(updates);
         let folder = tempfile::tempdir().expect("a folder");
-        let settings_of_films = FilmSettings::from_config(&LogConfig::default());
-        let mut films = FilmWriter::open(folder.path(), settings_of_films).expect("a folder");
+        let film_settings = FilmSettings::from_config(&LogConfig::default());
+        let mut films = FilmWriter::open(folder.path(), film_settings).expect("a folder");
         records.iter().for_each(|record| films.record(record).expect("written"));
         films.sync().expect("written");
         let service = ReplayService::new(films.films().clone(), settings, needs);
