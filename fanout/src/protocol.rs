@@ -1,9 +1,10 @@
 //! The protocol of `/stream/v1`: commands that clients send, and the control frames that they get.
 //!
-//! The host renders updates and images; everything else on the socket is rendered here.
+//! The host renders updates and the documents of images; everything else on the socket is rendered here.
 
 pub mod batch;
 mod declare;
+mod document;
 pub mod frames;
 pub mod replay;
 #[cfg(feature = "schema")]
@@ -24,9 +25,10 @@ pub use crate::pick::Pick;
 
 pub use self::{
     batch::{BatchAnswer, BatchEntry, subscribed_batch, unsubscribed_batch},
+    document::image,
     frames::{
         Coverage, HelloFrame, HelloLimits, LagFrame, beat, bye, channel_gone, entitlement, error,
-        hash, hello, lag, pong, resync, stale, subscribed, subscribed_all, unsubscribed,
+        hash, json_frame, pong, resync, stale, subscribed, subscribed_all, unsubscribed,
     },
     replay::{replay_end, replay_subscribed, replay_unsubscribed},
 };
@@ -351,29 +353,26 @@ fn has(fields: &Map<String, Value>, name: &str) -> bool {
     fields.get(name).is_some_and(|value| !value.is_null())
 }
 
+/// A member that a command may leave out. `name`: its name, and what it must be.
+fn optional<T>(
+    id: &Value,
+    fields: &Map<String, Value>,
+    (name, expected): (&str, &str),
+    parse: impl FnOnce(&Value) -> Option<T>,
+) -> Result<Option<T>, Refusal> {
+    let Some(value) = fields.get(name) else { return Ok(None) };
+    parse(value).map(Some).ok_or_else(|| Refusal::new(id, Code::BadCommand, expected))
+}
+
 fn option_changes(id: &Value, fields: &Map<String, Value>) -> Result<OptionChanges, Refusal> {
-    let bad = |message: &str| Refusal::new(id, Code::BadCommand, message);
-    let rate = match fields.get("every_ms") {
-        None => None,
-        Some(every) => Some(
-            every
-                .as_u64()
-                .and_then(Rate::from_ms)
-                .ok_or_else(|| bad("every_ms is one of 0, 100, 250, 500, 1000, 2000, 5000"))?,
-        ),
-    };
-    let lag = match fields.get("lag") {
-        None => None,
-        Some(lag) => Some(lag.as_bool().ok_or_else(|| bad("lag is true or false"))?),
-    };
-    let on_slow = match fields.get("on_slow").map(Value::as_str) {
-        None => None,
-        Some(Some("merge")) => Some(OnSlow::Merge),
-        Some(Some("resync")) => Some(OnSlow::Resync),
-        Some(Some("close")) => Some(OnSlow::Close),
-        Some(_) => return Err(bad("on_slow is merge, resync or close")),
-    };
-    let malformed = |Malformed(message)| bad(message);
+    let every = "every_ms is one of 0, 100, 250, 500, 1000, 2000, 5000";
+    let rate = optional(id, fields, ("every_ms", every), |ms| Rate::from_ms(ms.as_u64()?))?;
+    let lag = optional(id, fields, ("lag", "lag is true or false"), Value::as_bool)?;
+    let on_slow = ("on_slow", "on_slow is merge, resync or close");
+    let on_slow = optional(id, fields, on_slow, |word| {
+        OnSlow::CHOICES.into_iter().find(|choice| word == choice.as_str())
+    })?;
+    let malformed = |Malformed(message)| Refusal::new(id, Code::BadCommand, message);
     let paths = fields.get("pick").map(Paths::parse).transpose().map_err(malformed)?;
     let events = fields.get("events").map(EventChoice::parse).transpose().map_err(malformed)?;
     Ok(OptionChanges { rate, on_slow, lag, paths, events })

@@ -13,7 +13,7 @@ use log::{
 use tracing::warn;
 use web::entitlement::needs_of_name;
 
-use super::{log_files, part_settings::micros};
+use super::log_files;
 use crate::config::{Config, LogEngine};
 
 /// The folder of films in that of the log.
@@ -95,12 +95,8 @@ impl FilmRecorder {
 }
 
 fn open_writer(config: &Config) -> Option<FilmWriter> {
-    let settings = FilmSettings {
-        keep_us: micros(config.log.films_keep_ms),
-        bytes_max: config.log.films_bytes_max,
-        ..FilmSettings::default()
-    };
-    let opened = FilmWriter::open(&log_files::folder(config).join(FOLDER), settings);
+    let folder = log_files::folder(config).join(FOLDER);
+    let opened = FilmWriter::open(&folder, FilmSettings::from_config(&config.log));
     opened.inspect_err(warn_of).ok()
 }
 
@@ -131,11 +127,7 @@ pub(super) struct Replays(Option<ReplayService>);
 
 impl Replays {
     pub(super) fn new(config: &Config, films: FilmList) -> Self {
-        let settings = ReplaySettings {
-            replays_max: config.log.replays_max,
-            replays_max_per_account: config.log.replays_max_per_account,
-            ..ReplaySettings::default()
-        };
+        let settings = ReplaySettings::from_config(&config.log);
         let needs = |channel: &ChannelId| needs_of_name(channel.as_str());
         Self(films.map(|films| ReplayService::new(films, settings, needs)))
     }

@@ -1,11 +1,12 @@
 //! Where the log is, and what its settings are.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use accounts::Accounts;
+use base::config::micros;
 use log::files::LogSettings;
 
-use super::{AppError, part_settings::micros};
+use super::AppError;
 use crate::config::Config;
 
 /// The key of a database's own name in its store.
@@ -21,16 +22,8 @@ pub(crate) fn folder(config: &Config) -> PathBuf {
 
 /// The settings of the log's files.
 pub(crate) fn settings(config: &Config) -> LogSettings {
-    let log = &config.log;
-    LogSettings {
-        segment_bytes: log.segment_bytes,
-        records_keep_us: micros(log.records_keep_ms),
-        bytes_max: log.records_bytes_max,
-        tail_us: micros(config.hub.tail_ms),
-        snapshots_keep: log.snapshots_keep,
-        fsync_interval: Duration::from_millis(log.fsync_ms),
-        ..LogSettings::new(folder(config))
-    }
+    let settings = LogSettings::from_config(&config.log, folder(config));
+    LogSettings { tail_us: micros(config.hub.tail_ms), ..settings }
 }
 
 /// The name of a database, by which a log knows whether it belongs to it. It gets one at its first start.

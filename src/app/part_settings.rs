@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, thread};
 
-use base::{disk::Folder, process::OpenFiles, work::Work};
+use base::{config::micros, disk::Folder, process::OpenFiles, work::Work};
 use database::DatabaseName;
 use tracing::warn;
 
@@ -109,10 +109,6 @@ pub(super) fn socket_options(config: &FanoutConfig) -> SocketOptions {
         send_buffer_bytes: config.send_buffer_bytes,
         unsent_bytes: u32::try_from(config.unsent_bytes).unwrap_or(u32::MAX),
     }
-}
-
-pub(super) fn micros(ms: u64) -> fanout::Micros {
-    fanout::Micros::try_from(ms).unwrap_or(fanout::Micros::MAX / 1000).saturating_mul(1000)
 }
 
 /// The folders whose disks are watched.

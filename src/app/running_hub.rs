@@ -16,7 +16,7 @@ use super::{
     exports::{self, FeedConsumers, HistoryFeed, SnapshotTiming, SnapshotWriter},
     films::{FilmList, FilmRecorder, Replays},
     log_files, milliseconds,
-    part_settings::{micros, push_deadlines, quarantine_limits, settings},
+    part_settings::{push_deadlines, quarantine_limits, settings},
     playing::{self, LiveSource, OpenRecording, Sources},
     sockets::Sockets,
     stopping::{RunningPart, StopDeadline},
@@ -24,7 +24,10 @@ use super::{
 };
 use crate::config::{Config, LogEngine};
 use accounts::limits::Limits;
-use base::supervisor::{self, Lifetime};
+use base::{
+    config::micros,
+    supervisor::{self, Lifetime},
+};
 use cluster::{
     NodeHealth, NodeParts, RunningNode,
     node::{self, JoinedNode},

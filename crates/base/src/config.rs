@@ -8,6 +8,8 @@ pub use self::{
     secret_ref::{SecretError, SecretRef},
 };
 
+use crate::Micros;
+
 /// Names the component of a debug build that panics; see [`crate::supervisor::fault`]. It is not a
 /// setting, and a release build ignores it.
 pub const FAULT_VARIABLE: &str = "MATCHWIRE_FAULT";
@@ -17,6 +19,12 @@ pub const FAULT_VARIABLE: &str = "MATCHWIRE_FAULT";
 #[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
 pub fn fault() -> Option<String> {
     std::env::var(FAULT_VARIABLE).ok()
+}
+
+/// A setting in milliseconds as microseconds.
+#[must_use]
+pub fn micros(ms: u64) -> Micros {
+    Micros::try_from(ms).unwrap_or(Micros::MAX / 1_000) * 1_000
 }
 
 /// A setting that exceeds a bound.

@@ -15,6 +15,7 @@ use hub::{
     Epochs, Hub, HubSettings, feeds::SourcePolicy, identity::Identity, sequence::TailWindow,
 };
 use log::{
+    config::LogConfig,
     film::{FilmQuery, FilmSettings, FilmWriter},
     record::{Output, Record},
 };
@@ -37,7 +38,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut hub = Hub::new(settings, epochs, Identity::default());
     let source = hub.source("simulator".into(), "simulator", SourcePolicy::default());
     let folder = tempfile::tempdir()?;
-    let mut films = FilmWriter::open(folder.path(), FilmSettings::default())?;
+    let mut films =
+        FilmWriter::open(folder.path(), FilmSettings::from_config(&LogConfig::default()))?;
     let truth = Simulator::truth(3, START);
     let soon = truth.matches.into_iter().filter(|it| it.start < START + start_within * MINUTE);
     let ids: HashSet<Id> = soon.map(|it| it.id).collect();

@@ -234,16 +234,25 @@ impl Call<'_> {
         self.check_status(arguments)?;
         let Some(rest) = &self.tool.rest else { return Err(Refusal::unavailable()) };
         let of_one = rest.of_match.is_some() && arguments.get("match_id").is_some();
-        let paged = rest.paged.filter(|_| !of_one);
+        let subject = subject(rest, arguments, of_one);
+        self.page(arguments, rest.paged.filter(|_| !of_one), subject).await
+    }
+
+    /// What the tool's path of REST answers, from the cursor on in its list at `paged`; about this match if there is one.
+    pub(crate) async fn page(
+        &self,
+        arguments: &Arguments,
+        paged: Option<&'static str>,
+        subject: Option<Key>,
+    ) -> Result<Answer, Refusal> {
+        let rest = self.tool.rest.as_ref().ok_or_else(Refusal::unavailable)?;
         let cursor = cursor(arguments, paged.unwrap_or_default())?;
         let skip =
             cursor.as_ref().filter(|cursor| paged == Some(&cursor.at)).map_or(0, |it| it.skip);
         let address = rest.address(arguments, skip);
-        let subject = subject(rest, arguments, of_one);
         let RestRead { answer, state } = self.read(&address, subject).await?;
-        let data = AnswerData::Rest(answer);
-        let bytes_max = self.tool.bytes_max;
-        Ok(Answer { data, state, url: self.url(&address), bytes_max, cursor, paged })
+        let (url, bytes_max) = (self.url(&address), self.tool.bytes_max);
+        Ok(Answer { data: AnswerData::Rest(answer), state, url, bytes_max, cursor, paged })
     }
 
     async fn match_detail(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
@@ -278,9 +287,8 @@ impl Call<'_> {
         match self.fetch(&address, Some(id)).await {
             Ok(answer) => {
                 let mut data = answer.value()?;
-                if let Some(fields) = data.as_object_mut().filter(|it| it.contains_key("results")) {
-                    fields.remove("next");
-                    fields.remove("previous");
+                if data.get("results").is_some() {
+                    envelope::remove_page_links(&mut data);
                 }
                 Ok(data)
             }
@@ -443,12 +451,8 @@ impl Call<'_> {
             })
             .collect();
         let state = self.server.feeds_state().await;
-        self.about(
-            AnswerData::Value(json!({"sources": sources})),
-            state,
-            "/stream/v1/channels/feeds",
-            &Arguments::default(),
-        )
+        let data = AnswerData::Value(json!({"sources": sources}));
+        self.about(data, state, "/stream/v1/channels/feeds", &Arguments::default())
     }
 
     async fn account(&self) -> Result<Answer, Refusal> {
@@ -493,7 +497,7 @@ pub(crate) fn match_id(arguments: &Arguments) -> Result<Key, Refusal> {
     arguments.id("match_id").ok_or_else(|| Refusal::bad_argument("match_id is required."))
 }
 
-pub(crate) fn cursor(arguments: &Arguments, list: &str) -> Result<Option<Cursor>, Refusal> {
+fn cursor(arguments: &Arguments, list: &str) -> Result<Option<Cursor>, Refusal> {
     arguments.text("cursor").map(|text| Cursor::parse(text, list)).transpose()
 }
 

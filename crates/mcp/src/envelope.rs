@@ -211,6 +211,22 @@ impl RenderedCache {
 }
 
 impl Answer {
+    /// The same with each row of a page of REST changed.
+    ///
+    /// # Errors
+    ///
+    /// If the page is not JSON.
+    pub(crate) fn with_rows(mut self, change: impl FnMut(&mut Value)) -> Result<Self, Refusal> {
+        if let AnswerData::Rest(answer) = &self.data {
+            let mut data = answer.value()?;
+            let rows = self.paged.and_then(|list| data.pointer_mut(list));
+            rows.and_then(Value::as_array_mut).into_iter().flatten().for_each(change);
+            remove_page_links(&mut data);
+            self.data = AnswerData::Value(data);
+        }
+        Ok(self)
+    }
+
     /// The result, tidied and within its bound.
     ///
     /// # Errors
@@ -243,10 +259,8 @@ impl Answer {
             return Ok(cached);
         }
         let mut data = answer.value()?;
-        if let Some(fields) = data.as_object_mut().filter(|_| self.paged.is_some()) {
-            // The answer has a cursor instead.
-            fields.remove("next");
-            fields.remove("previous");
+        if self.paged.is_some() {
+            remove_page_links(&mut data);
         }
         let rendered = Arc::new(self.render(data));
         if let Some(tag) = &answer.tag {
@@ -327,6 +341,14 @@ impl From<ToolResult> for CallToolResult {
         let mut result = Self::success(vec![ContentBlock::text(text)]);
         result.structured_content = Some(value);
         result
+    }
+}
+
+/// A result has a cursor instead of the links of REST's page.
+pub(crate) fn remove_page_links(data: &mut Value) {
+    if let Some(fields) = data.as_object_mut() {
+        fields.remove("next");
+        fields.remove("previous");
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     argument::Arguments,
-    call::{Call, NOTE_CHARS_MAX, RestRead, blocking, cursor, vocabulary},
+    call::{Call, NOTE_CHARS_MAX, blocking, vocabulary},
     days::TimeSpan,
     envelope::{Answer, AnswerData},
     names::sides_of,
@@ -69,19 +69,8 @@ impl Call<'_> {
         self.check_status(arguments)?;
         self.correct_team(arguments).await?;
         self.order(arguments)?;
-        let rest = self.tool.rest.as_ref().ok_or_else(Refusal::unavailable)?;
-        let cursor = cursor(arguments, RESULTS)?;
-        let skip = cursor.as_ref().filter(|it| it.at == RESULTS).map_or(0, |it| it.skip);
-        let address = rest.address(arguments, skip);
-        let RestRead { answer, state } = self.read(&address, None).await?;
-        let mut data = answer.value()?;
-        for row in data.get_mut("results").and_then(Value::as_array_mut).into_iter().flatten() {
-            self.shorten(row, LINE_FIELDS);
-        }
-        remove_page_links(&mut data);
-        let (data, bytes_max) = (AnswerData::Value(data), self.tool.bytes_max);
-        let url = self.url(&address);
-        Ok(Answer { data, state, url, bytes_max, cursor, paged: Some(RESULTS) })
+        let page = self.page(arguments, Some(RESULTS), None).await?;
+        page.with_rows(|row| self.shorten(row, LINE_FIELDS))
     }
 
     /// Sets the bounds and the order that the call means, and notes them.
@@ -170,13 +159,8 @@ impl Call<'_> {
         if arguments.get("limit").is_none() {
             arguments.set("limit", LIVE_LIMIT);
         }
-        let rest = self.tool.rest.as_ref().ok_or_else(Refusal::unavailable)?;
-        let cursor = cursor(arguments, EVENTS)?;
-        let skip = cursor.as_ref().filter(|it| it.at == EVENTS).map_or(0, |it| it.skip);
-        let address = rest.address(arguments, skip);
-        let RestRead { answer, state } = self.read(&address, None).await?;
-        let mut data = answer.value()?;
-        for row in data.get_mut("events").and_then(Value::as_array_mut).into_iter().flatten() {
+        let page = self.page(arguments, Some(EVENTS), None).await?;
+        page.with_rows(|row| {
             let cards = row["id"].as_u64().map_or([0, 0], |id| self.red_cards(id));
             let start = row["event_date"].take();
             self.shorten(row, LIVE_FIELDS);
@@ -188,10 +172,7 @@ impl Call<'_> {
                     row[name] = count.into();
                 }
             }
-        }
-        let (url, bytes_max) = (self.url(&address), self.tool.bytes_max);
-        let data = AnswerData::Value(data);
-        Ok(Answer { data, state, url, bytes_max, cursor, paged: Some(EVENTS) })
+        })
     }
 
     /// The red cards of both sides of a match that the hub follows.
@@ -298,13 +279,6 @@ fn flatten(row: &mut Map<String, Value>) {
 /// Where the rows of pages are.
 const RESULTS: &str = "/results";
 const EVENTS: &str = "/events";
-
-fn remove_page_links(data: &mut Value) {
-    if let Some(fields) = data.as_object_mut() {
-        fields.remove("next");
-        fields.remove("previous");
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use accounts::products::Product;
 use facts::market::{self, Market};
-use record::Key;
+use record::{CONSENSUS, Key};
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
@@ -17,9 +17,6 @@ use crate::{
 /// The pages of price changes that one history reads.
 const HISTORY_PAGES_MAX: usize = 25;
 const HISTORY_PAGE: usize = 200;
-
-/// The bookmakers together.
-const CONSENSUS: &str = "consensus";
 
 impl Call<'_> {
     /// Writes the market of a list of prices in REST's words. REST refuses what is none.
@@ -48,26 +45,23 @@ impl Call<'_> {
             prices::keep_market(&mut data, market, asked)?;
         }
         if let Some(asked) = arguments.text("bookmaker") {
-            let unpriced = prices::keep_bookmakers(&mut data, asked);
-            if let Some(slug) = unpriced.iter().find(|slug| !self.is_bookmaker(slug)) {
-                return Err(self.unknown_bookmaker(slug));
+            for slug in prices::keep_bookmakers(&mut data, asked) {
+                self.check_bookmaker(&slug)?;
             }
         }
         self.about(AnswerData::Value(data), state, &address, arguments)
     }
 
-    /// Whether a bookmaker has had prices.
-    fn is_bookmaker(&self, slug: &str) -> bool {
-        let all = self.server.shared.parts.history.bookmakers();
-        slug == CONSENSUS || all.iter().any(|bookmaker| &**bookmaker == slug)
-    }
-
-    fn unknown_bookmaker(&self, slug: &str) -> Refusal {
+    /// Refuses a bookmaker that has never had prices.
+    fn check_bookmaker(&self, slug: &str) -> Result<(), Refusal> {
         let all = self.server.shared.parts.history.bookmakers();
         let slugs: Vec<&str> = all.iter().map(AsRef::as_ref).collect();
-        Refusal::bad_argument(format!("There is no bookmaker {slug:?}."))
+        if slug == CONSENSUS || slugs.contains(&slug) {
+            return Ok(());
+        }
+        Err(Refusal::bad_argument(format!("There is no bookmaker {slug:?}."))
             .with("argument", "bookmaker")
-            .with("accepted", slugs)
+            .with("accepted", slugs))
     }
 
     /// The price changes of one market of a match: of the consensus on the winner, unless the call says otherwise.
@@ -96,10 +90,8 @@ impl Call<'_> {
         if market.is_none() && rows.is_empty() {
             return Err(unknown_market(asked));
         }
-        if let Some(slug) = arguments.text("bookmaker").filter(|slug| !self.is_bookmaker(slug))
-            && rows.is_empty()
-        {
-            return Err(self.unknown_bookmaker(slug));
+        if let Some(slug) = arguments.text("bookmaker").filter(|_| rows.is_empty()) {
+            self.check_bookmaker(slug)?;
         }
         let points = arguments.count("points").unwrap_or(30);
         let data = json!({"series": prices::series(&rows, points)});

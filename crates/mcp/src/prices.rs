@@ -1,6 +1,9 @@
 //! Prices and money in the shapes of the tools.
 
-use std::collections::BTreeMap;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use base::time_format;
 use facts::market::Market;
@@ -19,32 +22,28 @@ pub(crate) fn keep_market(
     named: Option<Market>,
     asked: &str,
 ) -> Result<(), Refusal> {
-    let Some(markets) = data.get_mut("markets").and_then(Value::as_object_mut) else {
-        return Ok(());
-    };
+    let open = market_names(data);
     let market = named.map_or(asked, |market| market.name);
     let all_lines = named.filter(|market| market.line.is_none());
-    let is_asked = |name: &str| {
-        name.eq_ignore_ascii_case(market)
-            || all_lines
-                .is_some_and(|all| Market::named(name).is_some_and(|it| it.kind == all.kind))
-    };
-    let open: Vec<Value> = markets.keys().map(|name| name.as_str().into()).collect();
-    markets.retain(|name, _| is_asked(name));
-    for outcomes in markets.values_mut().filter_map(Value::as_object_mut) {
-        outcomes.retain(|_, row| {
-            let line = || row["line"].as_number().and_then(|line| line.to_string().parse().ok());
-            let outcome = |market: Market| market.selection.and_then(|it| market.outcome(it));
-            let is_at = named.and_then(|it| it.line).is_none_or(|wanted| line() == Some(wanted));
-            is_at && named.and_then(outcome).is_none_or(|outcome| row["outcome"] == outcome)
-        });
-    }
-    markets.retain(|_, outcomes| outcomes.as_object().is_none_or(|rows| !rows.is_empty()));
-    if open.is_empty() || !markets.is_empty() {
+    keep(data, |name, row| {
+        let is_kind = |all: Market| Market::named(name).is_some_and(|it| it.kind == all.kind);
+        let is_market = name.eq_ignore_ascii_case(market) || all_lines.is_some_and(is_kind);
+        let outcome = |market: Market| market.selection.and_then(|it| market.outcome(it));
+        let line = named.and_then(|market| market.line);
+        is_market
+            && line.is_none_or(|wanted| decimal(&row["line"]) == Some(wanted))
+            && named.and_then(outcome).is_none_or(|outcome| row["outcome"] == outcome)
+    });
+    if open.is_empty() || !market_names(data).is_empty() {
         return Ok(());
     }
     Err(Refusal::bad_argument(format!("No price is open in the market {asked:?}."))
         .with("accepted", open))
+}
+
+fn market_names(data: &Value) -> Vec<Value> {
+    let markets = data["markets"].as_object().into_iter().flat_map(Map::keys);
+    markets.map(|name| name.as_str().into()).collect()
 }
 
 /// Leaves the prices of some bookmakers in a comparison. Returns those of them that have none.
@@ -52,16 +51,52 @@ pub(crate) fn keep_bookmakers(data: &mut Value, slugs: &str) -> Vec<String> {
     let slugs: Vec<String> =
         slugs.split(',').map(|slug| slug.trim().to_ascii_lowercase()).collect();
     let mut unpriced = slugs.clone();
-    let markets = data.get_mut("markets").and_then(Value::as_object_mut);
-    for market in markets.into_iter().flat_map(Map::values_mut) {
-        for outcome in market.as_object_mut().into_iter().flat_map(Map::values_mut) {
-            if let Some(bookmakers) = outcome.get_mut("bookmakers").and_then(Value::as_object_mut) {
-                unpriced.retain(|slug| !bookmakers.contains_key(slug));
-                bookmakers.retain(|slug, _| slugs.contains(slug));
-            }
-        }
-    }
+    keep(data, |_, row| {
+        let prices = row.get_mut("bookmakers").and_then(Value::as_object_mut);
+        prices.is_some_and(|prices| {
+            unpriced.retain(|slug| !prices.contains_key(slug));
+            prices.retain(|slug, _| slugs.contains(slug));
+            !prices.is_empty()
+        })
+    });
     unpriced
+}
+
+/// Leaves the outcomes of a comparison that `is_kept` accepts, by the name of the market and the row; it may reduce the row. The
+/// best prices and the counts are those of what is left.
+fn keep(data: &mut Value, mut is_kept: impl FnMut(&str, &mut Value) -> bool) {
+    let Some(markets) = data.get_mut("markets").and_then(Value::as_object_mut) else { return };
+    markets.retain(|name, outcomes| {
+        let Some(rows) = outcomes.as_object_mut() else { return false };
+        rows.retain(|_, row| is_kept(name, row));
+        rows.values_mut().for_each(update_best);
+        !rows.is_empty()
+    });
+    let rows = markets.values().filter_map(Value::as_object).flat_map(Map::values);
+    let prices = rows.filter_map(|row| row["bookmakers"].as_object());
+    let slugs: Vec<&String> = prices.flat_map(Map::keys).collect();
+    let (total, bookmakers) = (slugs.len(), slugs.into_iter().collect::<BTreeSet<_>>().len());
+    data["total_odds"] = total.into();
+    data["bookmakers_count"] = bookmakers.into();
+}
+
+/// Writes the highest price of an outcome and its bookmaker, the first by slug among equals. The name of a bookmaker is in the
+/// comparison only where it was the best.
+fn update_best(row: &mut Value) {
+    let prices = row["bookmakers"].as_object().into_iter().flatten();
+    let prices = prices.map(|(slug, price)| (slug, &price["decimal_odds"]));
+    let best = prices.max_by_key(|(slug, price)| (decimal(price), Reverse(*slug)));
+    let best = best.map(|(slug, price)| (slug.clone(), price.clone()));
+    if let Some((slug, price)) = best.filter(|(slug, _)| row["best_bookmaker_slug"] != *slug) {
+        row["best_odds"] = price;
+        row["best_bookmaker_slug"] = slug.into();
+        row["best_bookmaker_name"] = Value::Null;
+    }
+}
+
+/// A number of REST with exactly its digits.
+fn decimal(value: &Value) -> Option<Decimal> {
+    value.as_number()?.to_string().parse().ok()
 }
 
 /// A price at a moment; none while it was withdrawn.
@@ -82,9 +117,8 @@ pub(crate) fn series(rows: &[Value], points: usize) -> Vec<Value> {
         };
         let at = row["source_at"].as_str().and_then(time_format::begin);
         let key = ["bookmaker_slug", "market", "line", "outcome"].map(text);
-        let price = row["price"].as_number().and_then(|price| price.to_string().parse().ok());
         if let Some(at) = at {
-            by_price.entry(key).or_default().push(Tick { at, price });
+            by_price.entry(key).or_default().push(Tick { at, price: decimal(&row["price"]) });
         }
     }
     let one = |([bookmaker, market, line, selection], ticks): ([String; 4], Vec<Tick>)| {
@@ -181,6 +215,64 @@ mod tests {
         assert_eq!(points[0]["high"], "2.4");
         assert_eq!(points[0]["close"], "2.2");
         assert_eq!((&points[1]["open"], &points[1]["changes"]), (&json!("1.9"), &json!(2)));
+    }
+
+    #[test]
+    fn best_prices_and_counts_are_of_what_is_left() {
+        let row = |outcome: &str, best: &str, prices: &[(&str, f64)]| {
+            let best_odds = prices.iter().find(|(slug, _)| *slug == best).map(|(_, price)| price);
+            let prices = prices.iter().map(|(slug, price)| (*slug, json!({"decimal_odds": price})));
+            let prices: BTreeMap<&str, Value> = prices.collect();
+            json!({
+                "outcome": outcome, "line": null, "best_odds": best_odds, "best_bookmaker_slug": best,
+                "best_bookmaker_name": best.to_uppercase(),
+                "bookmakers": prices,
+            })
+        };
+        let whole = json!({"bookmakers_count": 3, "total_odds": 6, "markets": {
+            "1x2": {
+                "HOME": row("HOME", "beta", &[("alpha", 2.1), ("beta", 2.3)]),
+                "DRAW": row("DRAW", "alpha", &[("alpha", 3.4), ("beta", 3.4)]),
+                "AWAY": row("AWAY", "gamma", &[("gamma", 10.5)]),
+            },
+            "btts": {"yes": row("yes", "beta", &[("beta", 1.8)])},
+        }});
+        for (market, bookmakers, expected) in [
+            (
+                "1x2",
+                "",
+                "3 bookmakers, 5 prices; AWAY 10.5 gamma GAMMA; DRAW 3.4 alpha ALPHA; HOME 2.3 beta BETA",
+            ),
+            ("1x2 home", "", "2 bookmakers, 2 prices; HOME 2.3 beta BETA"),
+            ("1x2 home", "alpha", "1 bookmakers, 1 prices; HOME 2.1 alpha"),
+            ("", "alpha", "1 bookmakers, 2 prices; DRAW 3.4 alpha ALPHA; HOME 2.1 alpha"),
+            (
+                "",
+                "Gamma, beta",
+                "2 bookmakers, 4 prices; AWAY 10.5 gamma GAMMA; DRAW 3.4 beta; HOME 2.3 beta BETA; \
+                 yes 1.8 beta BETA",
+            ),
+            ("btts", "alpha", "0 bookmakers, 0 prices"),
+        ] {
+            let mut data = whole.clone();
+            if !market.is_empty() {
+                keep_market(&mut data, Market::named(market), market).expect("the market is open");
+            }
+            if !bookmakers.is_empty() {
+                keep_bookmakers(&mut data, bookmakers);
+            }
+            let (count, total) = (&data["bookmakers_count"], &data["total_odds"]);
+            let mut shown = format!("{count} bookmakers, {total} prices");
+            let markets = data["markets"].as_object().expect("markets").values();
+            for row in markets.flat_map(|rows| rows.as_object().expect("rows").values()) {
+                let texts = ["outcome", "best_bookmaker_slug", "best_bookmaker_name"];
+                let [outcome, slug, name] =
+                    texts.map(|name| row[name].as_str().unwrap_or_default());
+                let line = format!("; {outcome} {} {slug} {name}", row["best_odds"]);
+                shown.push_str(line.trim_end());
+            }
+            assert_eq!(shown, expected, "{market:?} {bookmakers:?}");
+        }
     }
 
     #[test]

@@ -168,9 +168,7 @@ impl Server {
     }
 
     fn match_titles(&self, typed: &str) -> Vec<String> {
-        self.near(typed)
-            .into_iter()
-            .map(|(summary, title)| format!("{title} ({})", summary.id))
-            .collect()
+        let near = self.near(typed).into_iter();
+        near.map(|(summary, title)| format!("{title} ({})", summary.id)).collect()
     }
 }

@@ -170,25 +170,6 @@ impl ServerTool {
                 }
                 (arguments, rest)
             }
-            ToolAction::MatchDetail => {
-                let include = Argument::new(
-                    "include",
-                    ArgumentKind::Words(&SECTION_NAMES),
-                    "Sections to add",
-                );
-                (vec![match_id(), include, cursor()], None)
-            }
-            ToolAction::CompareOdds => {
-                let market = Argument::new(
-                    "market",
-                    ArgumentKind::Text,
-                    "One market, such as 1x2 or over_under_25",
-                );
-                let bookmaker =
-                    Argument::new("bookmaker", ArgumentKind::Text, "Slugs, separated by commas");
-                let bookmaker = bookmaker.or(&["bookmakers", "bookmaker_slug"]);
-                (vec![match_id(), market, bookmaker, cursor()], None)
-            }
             does => (own_arguments(does), None),
         };
         if arguments.iter().any(|argument| argument.kind == ArgumentKind::Time) {
@@ -408,6 +389,16 @@ fn own_arguments(does: ToolAction) -> Vec<Argument> {
             Argument::new("until", ArgumentKind::Words(&UNTIL), "Default event, suspension, end"),
             Argument::new("price_move_pct", ArgumentKind::Number, "For price: how far, in percent"),
             integer("timeout_s", 0, 50, "Default 25").or(&["timeout"]),
+        ],
+        ToolAction::MatchDetail => {
+            let sections = ArgumentKind::Words(&SECTION_NAMES);
+            vec![match_id(), Argument::new("include", sections, "Sections to add"), cursor()]
+        }
+        ToolAction::CompareOdds => vec![
+            match_id(),
+            text("market", "One market, such as 1x2 or over_under_25"),
+            text("bookmaker", "Slugs, separated by commas").or(&["bookmakers", "bookmaker_slug"]),
+            cursor(),
         ],
         ToolAction::OddsHistory => vec![
             match_id(),

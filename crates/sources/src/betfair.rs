@@ -40,7 +40,7 @@ use self::{
 };
 pub use self::{
     session::Session,
-    settings::{BetfairSettings, CATALOGUE_URL, Field, SettingsError},
+    settings::{BetfairSettings, Field, SettingsError},
 };
 use crate::{SourceSender, lines::BoundedLine};
 use base::{backoff::Backoff, clock::now, tls};

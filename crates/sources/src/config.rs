@@ -129,7 +129,7 @@ pub struct BetfairStreamConfig {
 
 impl BetfairStreamConfig {
     fn catalogue() -> String {
-        crate::betfair::CATALOGUE_URL.to_owned()
+        "https://api.betfair.com/exchange/betting/rest/v1.0".to_owned()
     }
 
     fn host() -> String {
@@ -254,7 +254,7 @@ pub struct WebSocketConfig {
 }
 
 impl WebSocketConfig {
-    const fn silence_ms() -> u64 {
+    pub(crate) const fn silence_ms() -> u64 {
         15_000
     }
 }
@@ -335,11 +335,11 @@ pub struct SportradarUofConfig {
 }
 
 impl SportradarUofConfig {
-    const fn fixtures() -> bool {
+    pub(crate) const fn fixtures() -> bool {
         true
     }
 
-    const fn descriptions() -> bool {
+    pub(crate) const fn descriptions() -> bool {
         true
     }
 
@@ -347,7 +347,7 @@ impl SportradarUofConfig {
         vec![1, 3]
     }
 
-    fn keys() -> Vec<String> {
+    pub(crate) fn keys() -> Vec<String> {
         vec!["#".to_owned()]
     }
 
@@ -363,19 +363,19 @@ impl SportradarUofConfig {
         "https://api.betradar.com".to_owned()
     }
 
-    const fn alive_ms() -> u64 {
+    pub(crate) const fn alive_ms() -> u64 {
         21_000
     }
 
-    fn short_rates() -> Vec<(usize, u64)> {
+    pub(crate) fn short_rates() -> Vec<(usize, u64)> {
         vec![(20, 600), (60, 3_600)]
     }
 
-    fn day_rates() -> Vec<(usize, u64)> {
+    pub(crate) fn day_rates() -> Vec<(usize, u64)> {
         vec![(4, 600), (10, 3_600)]
     }
 
-    fn full_rates() -> Vec<(usize, u64)> {
+    pub(crate) fn full_rates() -> Vec<(usize, u64)> {
         vec![(2, 1_800), (4, 7_200)]
     }
 }

@@ -14,11 +14,10 @@ use std::{
 #[cfg(not(feature = "amqp"))]
 use base::feature::MissingFeature;
 use base::{
-    config::{SecretError, SecretRef},
+    config::{SecretError, SecretRef, micros},
     secret::Secret,
     tls::{self, TrustError},
 };
-use facts::event::Micros;
 use hub::feeds::{FactKind, Ranks, SourcePolicy};
 use ingest::normalize::{api_football, events, matchwire, the_odds_api};
 use rustls::ClientConfig;
@@ -65,13 +64,9 @@ pub type SourceStart = Box<dyn FnOnce(SourceSender) -> SourceFuture + Send>;
 /// The policy of a source, by its settings and its kind.
 #[must_use]
 pub fn source_policy(config: &SourceConfig) -> SourcePolicy {
-    let deadline_ms = deadline_ms(config);
     let ranks =
         FactKind::ALL.map(|kind| config.ranks.get(kind.as_str()).copied().unwrap_or(config.rank));
-    SourcePolicy {
-        deadline_us: Some(Micros::try_from(deadline_ms).unwrap_or(Micros::MAX / 1000) * 1000),
-        ranks: Ranks(ranks),
-    }
+    SourcePolicy { deadline_us: Some(micros(deadline_ms(config))), ranks: Ranks(ranks) }
 }
 
 /// How much later than the source itself the hub detects silence, so that the source reconnects
@@ -81,15 +76,13 @@ const MARGIN_MS: u64 = 1_000;
 /// How much later than due a heartbeat may come over a healthy connection.
 const SLACK_MS: u64 = 500;
 
-/// The timeout of a poll, which adds to its interval.
-const POLL_TIMEOUT_MS: u64 = 15_000;
-
 fn deadline_ms(config: &SourceConfig) -> u64 {
     config.deadline_ms.unwrap_or_else(|| usual_deadline_ms(&config.kind))
 }
 
 fn usual_deadline_ms(kind: &SourceKind) -> u64 {
-    let poll = |interval_ms: u64| interval_ms.saturating_mul(3).saturating_add(POLL_TIMEOUT_MS);
+    // A poll that times out adds to its interval.
+    let poll = |interval_ms: u64| interval_ms.saturating_mul(3).saturating_add(poll::TIMEOUT_MS);
     match kind {
         SourceKind::BetfairStream(it) => it.heartbeat_ms.saturating_mul(3).saturating_add(SLACK_MS),
         SourceKind::TheOddsApi(it) => poll(it.interval_ms),
@@ -130,21 +123,8 @@ fn follow_betfair(
     config: &BetfairStreamConfig,
     deadline_ms: u64,
 ) -> Result<SourceStart, FollowError> {
-    let session = match &config.session {
-        SecretRef::File(path) => betfair::Session::File(path.clone()),
-        other => betfair::Session::Token(other.resolve()?),
-    };
-    let filter = serde_json::to_value(&config.market_filter).unwrap_or_default();
-    let settings = betfair::BetfairSettings {
-        host: config.host.clone(),
-        port: config.port,
-        authority: config.authority.clone(),
-        catalogue: Some(config.catalogue.clone()).filter(|url| !url.is_empty()),
-        conflate_ms: config.conflate_ms,
-        heartbeat_ms: config.heartbeat_ms,
-        silence_ms: betfair_silence_ms(config, deadline_ms),
-        ..betfair::BetfairSettings::new(config.app_key.resolve()?, session, filter)
-    };
+    let silence_ms = betfair_silence_ms(config, deadline_ms);
+    let settings = betfair::BetfairSettings::new(config, silence_ms)?;
     settings.check()?;
     // The task reads it again.
     trust(config.authority.as_ref())?;
@@ -201,12 +181,7 @@ fn poll_settings(
     quotas: Vec<Quota>,
     authority: Option<&PathBuf>,
 ) -> Result<poll::PollSettings, FollowError> {
-    let timeout = Duration::from_millis(POLL_TIMEOUT_MS);
-    Ok(poll::PollSettings {
-        quotas,
-        timeout,
-        ..poll::PollSettings::new(requests, trust(authority)?)
-    })
+    Ok(poll::PollSettings { quotas, ..poll::PollSettings::new(requests, trust(authority)?) })
 }
 
 fn limits(

@@ -19,7 +19,9 @@ use crate::{
     encode::text_frame,
 };
 
-pub(super) fn json_frame(value: &impl Serialize) -> Bytes {
+/// A declared frame as a text message.
+#[must_use]
+pub fn json_frame(value: &impl Serialize) -> Bytes {
     text_frame(|out| {
         serde_json::to_writer(out, value).expect("control frames have string keys only");
     })
@@ -228,11 +230,6 @@ impl Serialize for Heads<'_> {
     }
 }
 
-#[must_use]
-pub fn hello(hello: &HelloFrame<'_>) -> Bytes {
-    json_frame(hello)
-}
-
 /// Confirms a subscription to one channel. `resumed` is `None` if no position was given.
 #[must_use]
 pub fn subscribed(
@@ -301,10 +298,10 @@ pub fn unsubscribed(id: &Value, ch: &str) -> Bytes {
     json_frame(&UnsubscribedFrame { id: Some(id), ch, why: None, replay: None })
 }
 
-/// The channel no longer exists.
+/// The channel no longer exists; in a replay, if its name is given.
 #[must_use]
-pub fn channel_gone(ch: &str) -> Bytes {
-    json_frame(&UnsubscribedFrame { id: None, ch, why: Some("gone"), replay: None })
+pub fn channel_gone(ch: &str, replay: Option<&str>) -> Bytes {
+    json_frame(&UnsubscribedFrame { id: None, ch, why: Some("gone"), replay })
 }
 
 #[must_use]
@@ -334,11 +331,6 @@ pub fn beat(now: Micros, heads: &[(&ChannelId, Seq)], more: bool) -> Bytes {
 #[must_use]
 pub fn stale(since: Micros) -> Bytes {
     json_frame(&StaleFrame { since })
-}
-
-#[must_use]
-pub fn lag(lag: &LagFrame) -> Bytes {
-    json_frame(lag)
 }
 
 #[must_use]

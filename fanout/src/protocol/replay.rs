@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 
 #[cfg(feature = "schema")]
 use super::values::{self, CommandId, ErrorCode, ReplayEndReason, ReplayName, Timestamp};
-use super::{Code, Refusal, StreamCommand, declare::frames, frames::json_frame, has};
+use super::{Code, Refusal, StreamCommand, declare::frames, has, json_frame, optional};
 use crate::{
     Micros,
     channel::{ChannelId, Epoch, Pattern, Seq},
@@ -77,23 +77,17 @@ impl StreamCommand {
     }
 
     pub(super) fn change_replay(id: Value, fields: &Map<String, Value>) -> Result<Self, Refusal> {
-        let bad = |message: &str| Refusal::new(&id, Code::BadCommand, message);
         let replay = number(&id, fields)?;
-        let mut change = ReplayChange::default();
-        if let Some(pause) = fields.get("pause") {
-            let pause = pause.as_bool().ok_or_else(|| bad("pause is true or false"))?;
-            change.pause = Some(pause);
-        }
-        if let Some(value) = fields.get("speed") {
-            change.speed = Some(speed(value).ok_or_else(|| bad(SPEED))?);
-        }
-        if let Some(seek) = fields.get("seek") {
-            let seek = position(seek)
-                .ok_or_else(|| bad("seek is \"start\", {\"seq\":..} or {\"at\":..}"))?;
-            change.seek = Some(seek);
-        }
+        let pause = ("pause", "pause is true or false");
+        let seek = ("seek", "seek is \"start\", {\"seq\":..} or {\"at\":..}");
+        let change = ReplayChange {
+            pause: optional(&id, fields, pause, Value::as_bool)?,
+            speed: optional(&id, fields, ("speed", SPEED), speed)?,
+            seek: optional(&id, fields, seek, position)?,
+        };
         if change == ReplayChange::default() {
-            return Err(bad("replay needs pause, speed or seek"));
+            let message = "replay needs pause, speed or seek";
+            return Err(Refusal::new(&id, Code::BadCommand, message));
         }
         Ok(Self::ChangeReplay { id, replay, change })
     }

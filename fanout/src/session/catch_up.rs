@@ -423,7 +423,7 @@ impl Session {
         context.note(Some(channel), JournalEvent::Ended);
         match self.dialect {
             Dialect::Stream => {
-                let gone = protocol::channel_gone(channel.as_str());
+                let gone = protocol::channel_gone(channel.as_str(), None);
                 context.outbox.push_reply(gone, context.now);
             }
             Dialect::Hosted(_) => self.notify(Notice::Gone { channel }, context),

@@ -81,7 +81,7 @@ impl Shard {
         if deflates {
             features.push("deflate");
         }
-        protocol::hello(&HelloFrame {
+        protocol::json_frame(&HelloFrame {
             conn: &conn,
             server: &self.shared.server,
             now: self.shared.host.stamp(),

@@ -95,7 +95,7 @@ impl Shard {
         if !is_slow {
             subscriber.session.reset_merged();
         }
-        self.subscribers.send_lag(slot, protocol::lag(&lag), now);
+        self.subscribers.send_lag(slot, protocol::json_frame(&lag), now);
         self.subscribers.note(slot, JournalEvent::Lag { waiting_bytes, waiting_us }, now);
         counter!("matchwire_lag_frames_total").increment(1);
     }

@@ -3,7 +3,10 @@
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-use base::{Micros, config::SecretRef};
+use base::{
+    Micros,
+    config::{SecretRef, micros},
+};
 
 /// `[payments]`: a payment method is offered if its keys are set: docs/PAYMENTS.md. Secrets are `env:NAME`,
 /// `file:PATH`, or the secret itself, and are read at startup.
@@ -159,10 +162,6 @@ impl PaymentsConfig {
         }
         Ok(())
     }
-}
-
-fn micros(ms: u64) -> Micros {
-    Micros::try_from(ms).unwrap_or(Micros::MAX / 1_000) * 1_000
 }
 
 /// Whether requests to this URL may carry secrets.

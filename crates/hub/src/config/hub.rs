@@ -1,5 +1,7 @@
 //! `[hub]`, `[feeds]` and `[ingest]`: state, live feeds and pushes.
 
+use ingest::recording;
+use log::LogSettings;
 use serde::{Deserialize, Serialize};
 
 /// `[hub]`: how much state the hub keeps of matches and channels.
@@ -35,7 +37,7 @@ impl Default for HubConfig {
     fn default() -> Self {
         Self {
             tail_bytes: 4 * 1024 * 1024,
-            tail_ms: 300_000,
+            tail_ms: LogSettings::TAIL_MS,
             matches_max: 20_000,
             matches_max_per_source: 10_000,
             ended_keep_ms: 7_200_000,
@@ -73,7 +75,7 @@ impl Default for FeedsConfig {
         Self {
             quarantine_bytes_max: 8 * 1024 * 1024,
             quarantine_age_ms: 7 * 24 * 60 * 60 * 1000,
-            message_bytes_max: 16 * 1024 * 1024,
+            message_bytes_max: recording::Limits::default().message_bytes_max,
             stale_after_ms: 15_000,
             hold_ms: 10_000,
         }

@@ -6,7 +6,7 @@ use rust_decimal::{Decimal, prelude::ToPrimitive};
 use serde::{Deserialize, Serialize};
 
 use crate::signals::SignalSettings;
-use base::config::{BoundExceeded, at_most};
+use base::config::{BoundExceeded, at_most, micros};
 
 /// `[signals]`: thresholds of signals (docs/SIGNALS.md). Settings that end with `_bp` are in basis points, hundredths
 /// of a percent.
@@ -89,7 +89,7 @@ impl SignalsConfig {
             value: self.value_bp,
             steam: self.steam_bp,
             steam_bookmakers_min: self.steam_bookmakers_min,
-            steam_window_us: i64::try_from(self.steam_ms).unwrap_or(i64::MAX / 1_000) * 1_000,
+            steam_window_us: micros(self.steam_ms),
             profit_min: parts(self.profit_min, 4).unwrap_or_default(),
             commissions: { self.commission.iter() }
                 .filter_map(|(slug, share)| Some((slug.as_str().into(), parts(*share, 6)?)))

@@ -1,12 +1,13 @@
 //! The hub's own stream protocol: frames that carry documents.
 
-use std::{io::Write as _, sync::Arc};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use fanout::{
     ChannelId, Epoch, Micros, Seq,
     channel::{Channel, ChannelInfo},
     encode::Encode,
+    protocol,
 };
 
 use crate::{
@@ -90,6 +91,7 @@ pub fn update(
         out.extend_from_slice(why.as_bytes());
         out.push(b'"');
     }
+    out.extend_from_slice(br#","at":"#);
     at(out, Some(stamp));
     if !patch.is_empty() {
         out.extend_from_slice(br#","patch":"#);
@@ -192,16 +194,12 @@ pub fn image(
     stamp: Option<Stamp>,
     data: &Object,
 ) {
-    let head = format_args!(r#"{{"type":"image","ch":"{channel}","epoch":"{epoch}","seq":{seq}"#);
-    out.write_fmt(head).expect("writing to memory does not fail");
-    at(out, stamp);
-    out.extend_from_slice(br#","data":"#);
-    data.write(out);
-    out.push(b'}');
+    protocol::image(out, channel, (epoch, seq), |out| at(out, stamp), |out| data.write(out));
 }
 
+/// Appends the times of a frame.
 fn at(out: &mut Vec<u8>, stamp: Option<Stamp>) {
-    time(out, r#","at":{"src":"#, stamp.and_then(|stamp| stamp.source));
+    time(out, r#"{"src":"#, stamp.and_then(|stamp| stamp.source));
     time(out, r#","in":"#, stamp.map(|stamp| stamp.received));
     time(out, r#","pub":"#, stamp.map(|stamp| stamp.published));
     out.push(b'}');

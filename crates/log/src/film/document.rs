@@ -3,11 +3,10 @@
 //! Values are kept as the text in which they were published, so that no digit changes. Only objects are
 //! taken apart, because merge patches (RFC 7396) replace everything else as a whole.
 
-use std::io::Write as _;
-
 use fanout::{
     ChannelId, Epoch, Seq,
     members::{Members, write_name},
+    protocol,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -60,14 +59,8 @@ impl Document {
     /// Its `image` frame.
     pub(super) fn image(&self, channel: &ChannelId, epoch: Epoch) -> Vec<u8> {
         let mut out = Vec::with_capacity(1024);
-        write!(
-            out,
-            r#"{{"type":"image","ch":"{channel}","epoch":"{epoch}","seq":{},"at":{},"data":"#,
-            self.seq, self.at
-        )
-        .expect("writing to memory does not fail");
-        self.data.write(&mut out);
-        out.push(b'}');
+        let write_at = |out: &mut Vec<u8>| out.extend_from_slice(self.at.as_bytes());
+        protocol::image(&mut out, channel, (epoch, self.seq), write_at, |out| self.data.write(out));
         out
     }
 }

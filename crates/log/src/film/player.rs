@@ -9,6 +9,7 @@ use fanout::{
     ChannelId, Classes, Micros,
     channel::Position,
     encode::text_frame,
+    protocol,
     replay::{
         ReplayChange, ReplayChannel, ReplayChannelStatus, ReplayFrame, ReplayPosition,
         ReplayRefusal, ReplaySpeed, ReplayState, name,
@@ -34,8 +35,8 @@ pub struct Player {
     channels: Vec<ReplayChannel>,
     /// The channels that are played, and their indexes.
     played: PlayedChannels,
-    /// Added to each frame before its last brace.
-    suffix: String,
+    /// The name of the replay, which each frame has.
+    name: String,
     speed: ReplaySpeed,
     is_paused: bool,
     /// The recorded time at the moment `base_now`.
@@ -120,7 +121,7 @@ impl Player {
             films: readers.into_iter().map(|reader| FilmPlayback { reader, next: None }).collect(),
             channels,
             played,
-            suffix: format!(r#","replay":"{}"}}"#, name(replay)),
+            name: name(replay),
             speed,
             is_paused: false,
             base_at: 0,
@@ -340,20 +341,16 @@ impl Player {
 
     /// The frame of an entry: as it was published, with the name of the replay.
     fn frame(&self, entry: &Entry) -> Bytes {
-        text_frame(|out| {
-            match &entry.kind {
-                EntryKind::Image { payload, .. } | EntryKind::Update { payload, .. } => {
-                    let open = payload.strip_suffix(b"}").unwrap_or(payload);
-                    out.extend_from_slice(open);
-                }
-                EntryKind::Closed => {
-                    let channel = &entry.channel;
-                    let gone = format!(r#"{{"type":"unsubscribed","ch":"{channel}","why":"gone""#);
-                    out.extend_from_slice(gone.as_bytes());
-                }
+        match &entry.kind {
+            EntryKind::Image { payload, .. } | EntryKind::Update { payload, .. } => {
+                let open = payload.strip_suffix(b"}").unwrap_or(payload);
+                let parts: [&[u8]; 4] = [open, br#","replay":""#, self.name.as_bytes(), br#""}"#];
+                text_frame(|out| parts.iter().for_each(|part| out.extend_from_slice(part)))
             }
-            out.extend_from_slice(self.suffix.as_bytes());
-        })
+            EntryKind::Closed => {
+                protocol::channel_gone(entry.channel.as_str(), Some(self.name.as_str()))
+            }
+        }
     }
 }
 

@@ -25,6 +25,7 @@ use fanout::{
 };
 
 use super::{Films, Player, match_of, player::NextFrames};
+use crate::config::LogConfig;
 
 /// Limits of replays.
 #[derive(Debug, Clone, Copy)]
@@ -43,12 +44,14 @@ pub struct ReplaySettings {
     pub idle_us: Micros,
 }
 
-impl Default for ReplaySettings {
-    fn default() -> Self {
+impl ReplaySettings {
+    /// Those of `[log]`, and the defaults of what it does not have.
+    #[must_use]
+    pub fn from_config(config: &LogConfig) -> Self {
         Self {
             threads: 1,
-            replays_max: 200,
-            replays_max_per_account: 20,
+            replays_max: config.replays_max,
+            replays_max_per_account: config.replays_max_per_account,
             channels_max: 100,
             films_max: 8,
             idle_us: 30 * 60 * 1_000_000,

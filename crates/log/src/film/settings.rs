@@ -1,6 +1,9 @@
 //! The settings of films.
 
+use base::config::micros;
 use fanout::Micros;
+
+use crate::config::LogConfig;
 
 /// How films are written and how long they are kept.
 #[derive(Debug, Clone, Copy)]
@@ -22,16 +25,18 @@ pub struct FilmSettings {
     pub bytes_max: u64,
 }
 
-impl Default for FilmSettings {
-    fn default() -> Self {
+impl FilmSettings {
+    /// Those of `[log]`, and the defaults of what it does not have.
+    #[must_use]
+    pub fn from_config(config: &LogConfig) -> Self {
         Self {
             block_bytes: 128 * 1024,
             block_age_us: 10_000_000,
             buffered_bytes_max: 32 * 1024 * 1024,
             key_frame_bytes: 2 * 1024 * 1024,
             sync_every_us: 30_000_000,
-            keep_us: 14 * 24 * 3_600_000_000,
-            bytes_max: 50 * 1024 * 1024 * 1024,
+            keep_us: micros(config.films_keep_ms),
+            bytes_max: config.films_bytes_max,
         }
     }
 }

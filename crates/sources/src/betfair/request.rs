@@ -86,7 +86,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::betfair::Session;
 
     #[test]
     fn requests_are_those_of_the_specification() {
@@ -95,11 +94,13 @@ mod tests {
                         \"session\":\"to\\\"ken\"}\r\n";
         assert_eq!(**authentication(1, &key, &token), *expected.as_bytes());
 
-        let settings =
-            BetfairSettings::new(key, Session::Token(token), json!({"eventTypeIds": ["1"]}));
+        let config =
+            "app_key = \"key\"\nsession = \"token\"\nmarket_filter = { eventTypeIds = [\"1\"] }";
+        let config = toml::from_str(config).expect("settings");
+        let settings = BetfairSettings::new(&config, 10_000).expect("the secrets are given");
         let mut expected = json!({
             "op": "marketSubscription", "id": 2, "segmentationEnabled": true,
-            "conflateMs": 0, "heartbeatMs": 2000, "marketFilter": {"eventTypeIds": ["1"]},
+            "conflateMs": 0, "heartbeatMs": 500, "marketFilter": {"eventTypeIds": ["1"]},
             "marketDataFilter": {
                 "fields": [
                     "EX_ALL_OFFERS", "EX_TRADED", "EX_TRADED_VOL", "EX_LTP", "SP_PROJECTED", "EX_MARKET_DEF",

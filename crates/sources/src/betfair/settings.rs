@@ -6,25 +6,26 @@ use rustls::pki_types::ServerName;
 use serde_json::Value;
 
 use super::session::Session;
-use base::{secret::Secret, tls::TrustError};
+use crate::config::BetfairStreamConfig;
+use base::{
+    config::{SecretError, SecretRef},
+    secret::Secret,
+    tls::TrustError,
+};
 
-/// The Betting API of Betfair, in its REST form.
-pub const CATALOGUE_URL: &str = "https://api.betfair.com/exchange/betting/rest/v1.0";
-
-/// How to reach Betfair, what to subscribe to, and the timeouts.
+/// How to reach Betfair, what to subscribe to, and the timeouts. [`BetfairStreamConfig`] has the defaults of what the operator
+/// may set.
 #[derive(Debug, Clone)]
 pub struct BetfairSettings {
-    /// Default `stream-api.betfair.com`. The certificate must be issued for this name.
+    /// The certificate must be issued for this name.
     pub host: String,
-    /// Default 443.
     pub port: u16,
-    /// Certificates in PEM that are trusted besides those of the system, for a proxy. Default none.
+    /// Certificates in PEM that are trusted besides those of the system, for a proxy.
     pub authority: Option<PathBuf>,
     /// The application key. With a delayed one Betfair conflates to 180 s.
     pub app_key: Secret,
     pub session: Session,
-    /// Where names are requested, without the name of the operation. Default Betfair's Betting API. `None`: matches,
-    /// markets and runners have no names.
+    /// Where names are requested, without the name of the operation. `None`: matches, markets and runners have no names.
     pub catalogue: Option<String>,
     /// Betfair's `marketFilter`, an object: `{"eventTypeIds":["1"],"marketTypes":["MATCH_ODDS"]}`.
     /// An empty one subscribes to all markets, of which 200 are allowed unless arranged otherwise.
@@ -34,13 +35,12 @@ pub struct BetfairSettings {
     pub fields: Vec<Field>,
     /// Levels of the best offers, 1 to 10. Default 3. Does not affect [`Field::AllOffers`].
     pub ladder_levels: u8,
-    /// Changes are conflated over this many milliseconds, 0 to 120,000. Default 0: not conflated.
+    /// Changes are conflated over this many milliseconds, 0 to 120,000. 0: not conflated.
     pub conflate_ms: u64,
     /// Betfair sends a heartbeat after this many milliseconds without a change, 500 to 5,000.
-    /// Default 2,000.
     pub heartbeat_ms: u64,
     /// A connection that is silent for this many milliseconds is closed; more than `heartbeat_ms`.
-    /// Default 10,000. A shorter limit detects a dead connection sooner, but may close a slow one.
+    /// A shorter limit detects a dead connection sooner, but may close a slow one.
     pub silence_ms: u64,
     /// Milliseconds for connecting, TLS and authentication together; at least 1. Default 10,000.
     pub connect_timeout_ms: u64,
@@ -95,28 +95,34 @@ pub enum SettingsError {
 }
 
 impl BetfairSettings {
-    /// All defaults, for one subscription.
-    #[must_use]
-    pub fn new(app_key: Secret, session: Session, market_filter: Value) -> Self {
+    /// Those of a source whose connections may be silent for so long.
+    ///
+    /// # Errors
+    ///
+    /// If a secret cannot be read.
+    pub fn new(config: &BetfairStreamConfig, silence_ms: u64) -> Result<Self, SecretError> {
         use Field::{AllOffers, LastPrice, ProjectedPrices, Traded, TradedVolume};
-        Self {
-            host: "stream-api.betfair.com".to_owned(),
-            port: 443,
-            authority: None,
-            app_key,
-            session,
-            catalogue: Some(CATALOGUE_URL.to_owned()),
-            market_filter,
+        Ok(Self {
+            host: config.host.clone(),
+            port: config.port,
+            authority: config.authority.clone(),
+            session: match &config.session {
+                SecretRef::File(path) => Session::File(path.clone()),
+                other => Session::Token(other.resolve()?),
+            },
+            app_key: config.app_key.resolve()?,
+            catalogue: Some(config.catalogue.clone()).filter(|url| !url.is_empty()),
+            market_filter: serde_json::to_value(&config.market_filter).unwrap_or_default(),
             fields: vec![AllOffers, Traded, TradedVolume, LastPrice, ProjectedPrices],
             ladder_levels: 3,
-            conflate_ms: 0,
-            heartbeat_ms: 2000,
-            silence_ms: 10_000,
+            conflate_ms: config.conflate_ms,
+            heartbeat_ms: config.heartbeat_ms,
+            silence_ms,
             connect_timeout_ms: 10_000,
             backoff_first_ms: 500,
             backoff_most_ms: 60_000,
             message_bytes_max: 16 << 20,
-        }
+        })
     }
 
     /// Checks everything that can be checked without a connection.
@@ -202,10 +208,15 @@ mod tests {
         text.to_owned().into()
     }
 
+    fn settings() -> BetfairSettings {
+        let config: BetfairStreamConfig =
+            toml::from_str("app_key = \"KEY\"\nsession = \"TOKEN\"").expect("settings");
+        BetfairSettings::new(&config, 10_000).expect("the secrets are given")
+    }
+
     #[track_caller]
     fn check(spoil: impl FnOnce(&mut BetfairSettings), expected: &str) {
-        let session = Session::Token(secret("token"));
-        let mut settings = BetfairSettings::new(secret("key"), session, json!({}));
+        let mut settings = settings();
         spoil(&mut settings);
         let found = settings.check().map_or_else(|error| error.to_string(), |_| String::new());
         assert_eq!(found, expected);
@@ -225,16 +236,15 @@ mod tests {
         check(|s| s.heartbeat_ms = 499, "heartbeat_ms is 499, which is not 500 to 5000");
         check(|s| s.ladder_levels = 11, "ladder_levels is 11, which is not 1 to 10");
         check(
-            |s| s.silence_ms = 2000,
-            "silence_ms is 2000, which is not 2001 to 18446744073709551615",
+            |s| s.silence_ms = 500,
+            "silence_ms is 500, which is not 501 to 18446744073709551615",
         );
         check(|s| s.backoff_most_ms = 10, "backoff_first_ms is 500, which is not 1 to 10");
     }
 
     #[test]
     fn secrets_are_not_shown() {
-        let session = Session::Token(secret("TOKEN"));
-        let shown = format!("{:?}", BetfairSettings::new(secret("KEY"), session, json!({})));
+        let shown = format!("{:?}", settings());
         assert!(!shown.contains("TOKEN") && !shown.contains("KEY"), "{shown}");
     }
 }

@@ -36,10 +36,9 @@ pub(super) fn follow(config: &SportradarUofConfig) -> Result<SourceStart, Follow
     let vhost = format!("/unifiedfeed/{}", config.bookmaker);
     let api =
         uof::Api::new(&config.api, &token, Arc::clone(&trust)).map_err(UnifiedOddsError::from)?;
-    let usual_port = if config.tls { 5671 } else { 5672 };
-    let mut broker = uof::Broker::new(config.host.clone(), vhost, token, Arc::clone(&trust));
-    broker.port = config.port.unwrap_or(usual_port);
-    broker.tls = config.tls.then_some(trust);
+    let tls = config.tls.then_some(trust);
+    let mut broker = uof::Broker::new(config.host.clone(), vhost, token, tls);
+    broker.port = config.port.unwrap_or(broker.port);
     broker.routing_keys.clone_from(&config.keys);
     if let Some(password) = &config.password {
         broker.password = password.resolve()?;

@@ -34,6 +34,9 @@ use base::{
 use hub::{feeds::FeedState, pipeline::HubStopped};
 use ingest::normalize::{Interpret, Signal};
 
+/// The time limit of a request, in milliseconds.
+pub(crate) const TIMEOUT_MS: u64 = 15_000;
+
 /// The requests and their limits.
 #[derive(Debug, Clone)]
 pub struct PollSettings {
@@ -63,7 +66,7 @@ impl PollSettings {
             requests,
             tls,
             connect_timeout: Duration::from_secs(5),
-            timeout: Duration::from_secs(15),
+            timeout: Duration::from_millis(TIMEOUT_MS),
             body_bytes_max: 32 << 20,
             quotas: Vec::new(),
             backoff_first: Duration::from_secs(1),

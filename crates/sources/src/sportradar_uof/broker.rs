@@ -15,7 +15,7 @@ use lapin::{
 use rustls::ClientConfig;
 use tokio::{net::lookup_host, time::timeout};
 
-use crate::reconnect::Disconnect;
+use crate::{config::SportradarUofConfig, reconnect::Disconnect};
 use base::secret::Secret;
 
 /// How to reach the broker, and what to subscribe to.
@@ -23,7 +23,7 @@ use base::secret::Secret;
 pub struct Broker {
     /// `stgmq.betradar.com`.
     pub host: String,
-    /// Default: 5671 with TLS.
+    /// Default: 5671, or 5672 without TLS.
     pub port: u16,
     /// The trusted authorities; see [`base::tls::client`]. `None`: no TLS at all, for tests only.
     pub tls: Option<Arc<ClientConfig>>,
@@ -49,16 +49,16 @@ pub struct Broker {
 
 impl Broker {
     #[must_use]
-    pub fn new(host: String, vhost: String, token: Secret, tls: Arc<ClientConfig>) -> Self {
+    pub fn new(host: String, vhost: String, token: Secret, tls: Option<Arc<ClientConfig>>) -> Self {
         Self {
             host,
-            port: 5671,
-            tls: Some(tls),
+            port: if tls.is_some() { 5671 } else { 5672 },
+            tls,
             vhost,
             token,
             password: Secret::from(String::new()),
             exchange: "unifiedfeed".to_owned(),
-            routing_keys: vec!["#".to_owned()],
+            routing_keys: SportradarUofConfig::keys(),
             prefetch: 200,
             heartbeat_s: 10,
             connect_timeout: Duration::from_secs(10),
@@ -171,7 +171,7 @@ mod tests {
     fn an_error_that_names_the_user_does_not_contain_the_token() {
         let tls = tls::client(None).expect("the system has root certificates");
         let token = Secret::from("t0ken".to_owned());
-        let broker = Broker::new("localhost".to_owned(), "/".to_owned(), token, tls);
+        let broker = Broker::new("localhost".to_owned(), "/".to_owned(), token, Some(tls));
         let text = "NOT_ALLOWED - access to vhost '/' refused for user 't0ken'";
         let denied = AMQPError::new(AMQPHardError::NOTALLOWED.into(), text.into());
         let disconnect = broker.disconnect(&ErrorKind::ProtocolError(denied).into());

@@ -47,6 +47,7 @@ use self::{
 };
 use crate::{
     Resume, SourceSender,
+    config::SportradarUofConfig,
     reconnect::{ConnectionEnd, Disconnect, Reconnector},
     signal_capture::SignalCapture,
 };
@@ -67,11 +68,11 @@ pub struct UofSettings {
     pub broker: Broker,
     pub api: Api,
     pub products: Vec<Product>,
-    /// Whether the fixtures of events are requested, with the names of their sides. Default true.
+    /// Whether the fixtures of events are requested, with the names of their sides.
     pub fixtures: bool,
-    /// Whether the descriptions of markets are requested, with the names of markets and outcomes. Default true.
+    /// Whether the descriptions of markets are requested, with the names of markets and outcomes.
     pub descriptions: bool,
-    /// A product without an `alive` message for this long has a gap. Default: 21 s, twice the period of
+    /// A product without an `alive` message for this long has a gap. Default: that of the settings, twice the period of
     /// the messages and a second.
     pub alive_within: Duration,
     /// A recovery that takes longer is requested again. Default: 20 min, twice the duration of a
@@ -96,9 +97,9 @@ impl UofSettings {
             broker,
             api,
             products,
-            fixtures: true,
-            descriptions: true,
-            alive_within: Duration::from_secs(21),
+            fixtures: SportradarUofConfig::fixtures(),
+            descriptions: SportradarUofConfig::descriptions(),
+            alive_within: Duration::from_millis(SportradarUofConfig::alive_ms()),
             recovery_within: Duration::from_secs(20 * 60),
             recovery_rates: RecoveryRates::default(),
             message_bytes_max: 8 << 20,

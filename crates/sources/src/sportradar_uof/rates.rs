@@ -6,6 +6,8 @@ use std::{collections::VecDeque, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::SportradarUofConfig;
+
 /// At most this many requests within this time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
@@ -15,28 +17,25 @@ pub struct Rate {
 }
 
 /// The provider's limits for each product, by how far back a recovery reaches. A request has to keep all rates of its
-/// length.
+/// length. The defaults are those of the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecoveryRates {
-    /// Less than 30 minutes. Default: 20 in 10 minutes and 60 in an hour.
+    /// Less than 30 minutes.
     pub short: Vec<Rate>,
-    /// Less than a day. Default: 4 in 10 minutes and 10 in an hour.
+    /// Less than a day.
     pub day: Vec<Rate>,
-    /// A day and more, and everything. Default: 2 in 30 minutes and 4 in 2 hours.
+    /// A day and more, and everything.
     pub full: Vec<Rate>,
 }
 
 impl Default for RecoveryRates {
     fn default() -> Self {
-        let rates = |rates: [(usize, u64); 2]| {
-            let rate =
-                |(requests, minutes)| Rate { requests, within: Duration::from_secs(minutes * 60) };
-            rates.map(rate).into()
-        };
+        let rate = |(requests, seconds)| Rate { requests, within: Duration::from_secs(seconds) };
+        let rates = |pairs: Vec<_>| pairs.into_iter().map(rate).collect();
         Self {
-            short: rates([(20, 10), (60, 60)]),
-            day: rates([(4, 10), (10, 60)]),
-            full: rates([(2, 30), (4, 120)]),
+            short: rates(SportradarUofConfig::short_rates()),
+            day: rates(SportradarUofConfig::day_rates()),
+            full: rates(SportradarUofConfig::full_rates()),
         }
     }
 }

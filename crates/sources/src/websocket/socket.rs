@@ -26,7 +26,10 @@ use tokio_tungstenite::{
     },
 };
 
-use crate::reconnect::{Disconnect, Reconnector};
+use crate::{
+    config,
+    reconnect::{Disconnect, Reconnector},
+};
 use base::secret::Secret;
 
 /// The URL and the headers of a socket. `Display` and `Debug` omit the query and the headers, which
@@ -116,7 +119,7 @@ pub struct SocketLimits {
     /// The time limit for connecting and the handshake together. Default: 10 s.
     pub connect_timeout: Duration,
     /// After this long without a frame of any kind the connection is dead. A ping is sent after a
-    /// third of it. Default: 30 s.
+    /// third of it. Default: that of the settings.
     pub silence: Duration,
     /// The longest message, in bytes; a longer one ends the connection. Default: 16 MiB, held in
     /// memory at once.
@@ -133,7 +136,7 @@ impl SocketLimits {
         Self {
             tls,
             connect_timeout: Duration::from_secs(10),
-            silence: Duration::from_secs(30),
+            silence: Duration::from_millis(config::WebSocketConfig::silence_ms()),
             message_bytes_max: 16 << 20,
             backoff_first: Duration::from_millis(500),
             backoff_most: Duration::from_secs(30),

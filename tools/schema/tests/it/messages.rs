@@ -63,7 +63,7 @@ fn every_control_frame_conforms_and_has_every_declared_field() {
     let pattern = Pattern::parse("football/*").expect("a pattern");
     let limits = HelloLimits { channels: 1, patterns: 1, command_bytes: 1, from_bytes: 1 };
     let hello = |features| {
-        protocol::hello(&HelloFrame {
+        protocol::json_frame(&HelloFrame {
             conn: "0-1",
             server: "m/1",
             now: 1,
@@ -104,7 +104,8 @@ fn every_control_frame_conforms_and_has_every_declared_field() {
         protocol::subscribed_batch(&id, &picking("false"), &answers),
         protocol::unsubscribed(&id, "football/7"),
         protocol::unsubscribed_batch(&id, &["football/7".into()]),
-        protocol::channel_gone("football/7"),
+        protocol::channel_gone("football/7", None),
+        protocol::channel_gone("football/7", Some("r1")),
         protocol::entitlement(&["websocket", "sports"], &["darts/1"], 1),
         protocol::pong(&none, None, 1),
         protocol::pong(&json!("a"), Some(&json!({"own": 1})), 1),
@@ -112,7 +113,7 @@ fn every_control_frame_conforms_and_has_every_declared_field() {
         protocol::beat(1, &heads, false),
         protocol::beat(1, &heads, true),
         protocol::stale(1),
-        protocol::lag(&LagFrame { queued_bytes: 1, oldest_ms: 1, merged: 1 }),
+        protocol::json_frame(&LagFrame { queued_bytes: 1, oldest_ms: 1, merged: 1 }),
         protocol::error(&Refusal::new(&none, Code::BadCommand, "no")),
         protocol::error(&refusal.with_offers(vec![offer])),
         protocol::replay_subscribed(&id, 1, false, &one),
@@ -135,7 +136,7 @@ fn every_control_frame_conforms_and_has_every_declared_field() {
     });
     let frames: Vec<Value> = frames.collect();
     let (mut declared, used) = (declared("Frame", "type"), used(&frames, "type"));
-    // Images and updates are rendered by the hub. The host adds the name of a replay to a frame of the live channel.
+    // Images and updates are rendered by the hub.
     declared.retain(|field| !field.starts_with("image.") && !field.starts_with("update."));
     assert_eq!(used, declared);
 }

@@ -29,6 +29,7 @@ use fanout::{
     socket::{SocketOptions, Stream},
 };
 use log::{
+    config::LogConfig,
     film::{FilmSettings, FilmWriter, ReplayHost, ReplayService, ReplaySettings},
     record::{Output, Record},
 };
@@ -117,7 +118,8 @@ impl World {
     pub(crate) fn new(settings: ReplaySettings, updates: u64) -> Self {
         let records = records(updates);
         let folder = tempfile::tempdir().expect("a folder");
-        let mut films = FilmWriter::open(folder.path(), FilmSettings::default()).expect("a folder");
+        let film_settings = FilmSettings::from_config(&LogConfig::default());
+        let mut films = FilmWriter::open(folder.path(), film_settings).expect("a folder");
         records.iter().for_each(|record| films.record(record).expect("written"));
         films.sync().expect("written");
         let service = ReplayService::new(films.films().clone(), settings, needs);

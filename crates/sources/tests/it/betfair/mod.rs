@@ -7,11 +7,10 @@ mod trouble;
 
 use std::fs;
 
-use base::secret::Secret;
-use serde_json::{Value, json};
+use serde_json::Value;
 use sources::{
     SourceSender,
-    betfair::{BetfairSettings, Session, SettingsError, run},
+    betfair::{BetfairSettings, SettingsError, run},
 };
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -80,25 +79,22 @@ async fn subscription(caller: &mut Caller) -> Value {
     soon("a subscription", caller.subscription()).await.expect("it is sent")
 }
 
-fn secret(text: &str) -> Secret {
-    text.to_owned().into()
-}
-
 /// The reports of a source that follows the peer, with short waits.
 fn settings(peer: &Peer, folder: &TempDir) -> BetfairSettings {
     let authority = folder.path().join("peer.pem");
     fs::write(&authority, &peer.identity().certificate).expect("a file");
-    let [app_key, session] = SECRETS.map(secret);
+    let [app_key, session] = SECRETS;
+    let config = format!(
+        "app_key = {app_key:?}\nsession = {session:?}\nhost = \"localhost\"\ncatalogue = \"\"\n\
+         market_filter = {{ eventTypeIds = [\"2\"] }}"
+    );
+    let config = toml::from_str(&config).expect("settings");
     BetfairSettings {
-        host: "localhost".to_owned(),
         port: peer.address().port(),
         authority: Some(authority),
-        heartbeat_ms: 500,
-        catalogue: None,
-        // Longer than any test waits, so that this never ends a connection.
-        silence_ms: 300_000,
         backoff_first_ms: 1,
         backoff_most_ms: 20,
-        ..BetfairSettings::new(app_key, Session::Token(session), json!({"eventTypeIds": ["2"]}))
+        // Longer than any test waits, so that silence never ends a connection.
+        ..BetfairSettings::new(&config, 300_000).expect("the secrets are given")
     }
 }

@@ -44,7 +44,7 @@ fn settings(broker: &Broker, api: &Server) -> UofSettings {
     let token = Secret::from(SECRET.to_owned());
     let api = Api::new(&api.url("/uof/"), &token, trust.clone()).expect("an address");
     let mut broker_settings =
-        sportradar_uof::Broker::new("localhost".to_owned(), VHOST.to_owned(), token, trust);
+        sportradar_uof::Broker::new("localhost".to_owned(), VHOST.to_owned(), token, Some(trust));
     broker_settings.port = broker.tls_port;
     broker_settings.password = Secret::from(PASSWORD.to_owned());
     broker_settings.prefetch = 10;
