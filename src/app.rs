@@ -1,7 +1,8 @@
 //! Builds the parts, connects them and stops them. The only file that knows every part.
 //!
 //! A part has `start(context, dependencies)`, and `stopping::RunningPart` if the stop waits for it. `run`
-//! lists the running parts, each behind those that must outlive it, and stops them in reverse.
+//! lists the running parts, each behind those that must outlive it, and stops them in reverse. A node of a cluster that
+//! must join again does both in one process, each time on a runtime of its own, so that nothing of before is left.
 
 mod control;
 mod customers;
@@ -29,10 +30,13 @@ mod upkeep;
 #[cfg(feature = "webhooks")]
 mod webhooks;
 
-use std::{io, num::NonZeroU32};
+use std::{io, net, num::NonZeroU32, time::Duration};
 
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
 use tracing::info;
 
 use self::{
@@ -52,15 +56,14 @@ use self::{
 };
 pub use self::{
     error::{AppError, FAILED, INVALID_SETTINGS},
-    reload::Reloadable,
     resolved::{SettingProblem, check},
 };
 use crate::{
     banner,
     cli::ReplayArgs,
-    config::{BenchConfig, Config},
+    config::{BenchConfig, Config, ConfigOrigin},
     control::SOCKET_SUFFIX,
-    telemetry,
+    telemetry::{self, LogFilter},
 };
 use base::{
     process::OpenFiles,
@@ -93,6 +96,29 @@ impl RunMode {
     }
 }
 
+/// What a process has once, however often its hub starts.
+#[derive(Debug)]
+pub struct HubProcess {
+    origin: ConfigOrigin,
+    filter: LogFilter,
+    mode: RunMode,
+    metrics: PrometheusHandle,
+    /// The socket that the service manager passed.
+    passed: Option<net::TcpListener>,
+}
+
+impl HubProcess {
+    /// Starts metrics. `origin`: where the settings are read again. `filter`: of the log lines.
+    ///
+    /// # Errors
+    ///
+    /// If the service manager passed something else than a socket.
+    pub fn start(origin: ConfigOrigin, filter: LogFilter, mode: RunMode) -> Result<Self, AppError> {
+        let metrics = telemetry::start_metrics()?;
+        Ok(Self { origin, filter, mode, metrics, passed: service_manager::listener()? })
+    }
+}
+
 /// What every part starts with.
 #[derive(Debug, Clone, Copy)]
 struct StartContext<'a> {
@@ -104,26 +130,28 @@ struct StartContext<'a> {
     stopped: &'a watch::Receiver<bool>,
 }
 
-/// Runs the hub until it is stopped.
+/// Runs the hub until it is stopped. If its parts must start again, returns the settings in force, with which they do.
 ///
 /// # Errors
 ///
 /// If a part cannot start.
-pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Result<(), AppError> {
+pub async fn run(process: &HubProcess, config: Config) -> Result<Option<Config>, AppError> {
     // First of all: a signal without a handler would end the process at once.
     let signals = Signals::listen()?;
+    supervisor::starting();
+    let mode = &process.mode;
     let (stop, stopped) = watch::channel(false);
     let context = StartContext {
         config: &config,
-        mode: &mode,
-        metrics: &telemetry::start_metrics()?,
+        mode,
+        metrics: &process.metrics,
         open_files: OpenFiles::raised(),
         stopped: &stopped,
     };
-    let recordings = playing::open_recordings(&config, &mode)?;
-    let resolved = resolved::resolve_for_start(&config, &mode)?;
+    let recordings = playing::open_recordings(&config, mode)?;
+    let resolved = resolved::resolve_for_start(&config, mode)?;
     // Before the database: if the address is taken, no new file is left behind.
-    let listener = Listener::open(&config, &resolved)?;
+    let listener = Listener::open(&config, &resolved, process.passed.as_ref())?;
     let ResolvedSettings { certificate, acme, live, traces } = resolved;
     let (tracer, traces) = traces.unzip();
     let address = listener.address.clone();
@@ -141,20 +169,21 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     #[cfg(feature = "webhooks")]
     let webhooks = webhooks::RunningWebhooks::start(context, &stores, &hub)?;
     let reloaded = ReloadedParts {
-        filter: reloadable.filter,
+        filter: process.filter.clone(),
         certificate,
         limits: hub.limits.clone(),
         prices: stores.prices.clone(),
         competitions: stores.history.competitions.clone(),
     };
-    let (reloader, reloads) = Reloader::new(signals, reloadable.origin, config.clone(), reloaded);
+    let (mut reloader, reloads) =
+        Reloader::new(signals, process.origin.clone(), config.clone(), reloaded);
     // Before anybody is told that the hub runs.
     let (fanout, registry) = (hub.fanout.clone(), hub.registry.clone());
     CommandServer { fanout, registry, reloads }.start(&config.beside(SOCKET_SUFFIX), &stopped);
     let (key, mails) = (stores.demo_key.as_deref(), mail_folder(&config));
     let HubAddress { address, secure, .. } = address;
-    banner::print(&mut io::stdout(), address, secure, &mode, key, mails.as_deref())?;
-    banner::log(&config, &mode);
+    banner::print(&mut io::stdout(), address, secure, mode, key, mails.as_deref())?;
+    banner::log(&config, mode);
     supervisor::started();
     service_manager::is_serving(&hub.handle, &hub.log_state, address);
     if let Some(acme) = acme {
@@ -165,11 +194,13 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     let player = SourcePlayer { context, hub: &hub, stores: &stores, configured };
     let leading = node.as_ref().map(|node| node.leading.clone());
     let ended = tokio::select! {
-        () = reloader.reload_until_stop() => Ok(()),
-        () = supervisor::failed() => Ok(()),
+        () = reloader.reload_until_stop() => Ok(false),
+        () = supervisor::interrupted() => Ok(true),
         error = player.play(sources, leading) => Err(error),
         error = server.ended() => Err(error),
     };
+    // Commands learn that the hub stops, unless it starts again.
+    let reloader = matches!(ended, Ok(true)).then_some(reloader);
     let mut parts = RunningParts::default();
     parts.add(stores);
     parts.add(usage);
@@ -183,5 +214,12 @@ pub async fn run(config: Config, reloadable: Reloadable, mode: RunMode) -> Resul
     parts.stop(StopDeadline::begin(&config.server, Instant::now())).await;
     info!("stopped");
     // A part that failed during the stop did not finish.
-    if supervisor::has_failed() { Err(AppError::Part) } else { ended }
+    if supervisor::has_failed() {
+        return Err(AppError::Part);
+    }
+    ended?;
+    let Some(mut reloader) = reloader else { return Ok(None) };
+    // A signal may have come meanwhile.
+    let is_stopped = timeout(Duration::ZERO, reloader.reload_until_stop()).await.is_ok();
+    Ok((!is_stopped).then_some(reloader.config))
 }

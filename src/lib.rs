@@ -26,7 +26,8 @@
 //! of a cluster hands over its lead and its clients. Then `/readyz` returns 503, the acceptor closes, sockets get a `bye`
 //! and `server.drain_ms` to leave, the writer exports its last records, and the archive, signals, ids, mail, webhooks and
 //! usage write what is pending. If a part fails, the same stop runs within `server.failure_exit_ms`, and the process
-//! exits with code 70. Sockets then leave before the acceptor closes, so that `/readyz` can report the failure.
+//! exits with code 70. Sockets then leave before the acceptor closes, so that `/readyz` can report the failure. A node of a
+//! cluster that must join again stops likewise, and `main` starts its parts again (`supervisor::restart`).
 
 pub mod app;
 pub mod cli;

@@ -14,7 +14,7 @@ use clap::Parser;
 #[cfg(feature = "demo")]
 use demo::simulator::{self, Simulator};
 use matchwire::{
-    app::{self, AppError, FAILED, INVALID_SETTINGS, Reloadable, RunMode},
+    app::{self, AppError, FAILED, HubProcess, INVALID_SETTINGS, RunMode},
     cli::{
         BackupArgs, Cli, Command, ConformanceArgs, HubArgs, ImportArgs, KeyCommand, MatchesCommand,
         McpArgs, ProbeArgs, RecordArgs, ReplayArgs, SimulateArgs, cluster::ClusterCommand,
@@ -30,6 +30,9 @@ use matchwire::{
 /// Polls of tasks on a thread of the runtime before it looks which sockets are ready. Usually 61: with sixty requests of
 /// milliseconds each, a new connection would wait for all of them more than once.
 const POLLS_BETWEEN_EVENTS: u32 = 8;
+
+/// How long the tasks of a hub that starts again may take to end. They hold files that its next start locks.
+const TASKS_END_WITHIN: Duration = Duration::from_secs(5);
 
 /// `simulate` prints a day that begins at 2026-01-01T00:00:00Z, so that the seed determines it.
 #[cfg(feature = "demo")]
@@ -98,12 +101,18 @@ fn serve(origin: ConfigOrigin, replay: Option<ReplayArgs>) -> Result<(), Box<dyn
         Some(args) => RunMode::Recordings(args),
         None => RunMode::from_config(&config),
     };
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let runtime = runtime.enable_all().event_interval(POLLS_BETWEEN_EVENTS).build()?;
-    let ended = runtime.block_on(app::run(config, Reloadable { origin, filter }, mode));
-    // What still runs could keep a part that failed, or a step of the stop that was given up, alive.
-    runtime.shutdown_background();
-    Ok(ended?)
+    let process = HubProcess::start(origin, filter, mode)?;
+    let mut next = Some(config);
+    while let Some(config) = next {
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.enable_all().event_interval(POLLS_BETWEEN_EVENTS).build()?;
+        let ended = runtime.block_on(app::run(&process, config));
+        // What still runs could keep a part that failed, or a step of the stop that was given up, alive.
+        let restarts = matches!(ended, Ok(Some(_)));
+        runtime.shutdown_timeout(if restarts { TASKS_END_WITHIN } else { Duration::ZERO });
+        next = ended?;
+    }
+    Ok(())
 }
 
 fn probe(args: &ProbeArgs) -> Result<(), Box<dyn Error>> {

@@ -9,7 +9,7 @@ use std::{
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpSocket};
 
-use super::{AppError, resolved::ResolvedSettings, service_manager};
+use super::{AppError, resolved::ResolvedSettings};
 use crate::config::Config;
 use web::http::tls;
 
@@ -36,12 +36,17 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    pub(super) fn open(config: &Config, resolved: &ResolvedSettings) -> Result<Self, AppError> {
+    /// `passed`: the socket of the service manager, if it passed one.
+    pub(super) fn open(
+        config: &Config,
+        resolved: &ResolvedSettings,
+        passed: Option<&net::TcpListener>,
+    ) -> Result<Self, AppError> {
         let acme = || Some(resolved.acme.as_ref()?.certificate());
         let certificate = resolved.certificate.clone().or_else(acme);
         let tls = certificate.map(tls::server_config).transpose()?;
         let secure = if tls.is_some() { "s" } else { "" };
-        let (socket, address) = Socket::open(config)?;
+        let (socket, address) = Socket::open(config, passed)?;
         config.check_address(address)?;
         let public_url = match config.server.public_url.trim_end_matches('/') {
             "" => format!("http{secure}://{address}"),
@@ -62,9 +67,13 @@ pub(super) enum Socket {
 
 impl Socket {
     /// That of the service manager, or else one at `server.listen`; and its address.
-    fn open(config: &Config) -> Result<(Self, SocketAddr), AppError> {
-        if let Some(listener) = service_manager::listener()? {
+    fn open(
+        config: &Config,
+        passed: Option<&net::TcpListener>,
+    ) -> Result<(Self, SocketAddr), AppError> {
+        if let Some(listener) = passed {
             let address = listener.local_addr().map_err(AppError::PassedSocket)?;
+            let listener = listener.try_clone().map_err(AppError::PassedSocket)?;
             return Ok((Self::Listening(listener), address));
         }
         let socket = bind(config.server.listen)?;

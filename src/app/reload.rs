@@ -26,13 +26,6 @@ use history::query::Competitions;
 use sources::config::SourceConfig;
 use web::http::tls::{Certificate, CurrentCertificate, TlsError};
 
-/// What a hub needs to read its settings again.
-#[derive(Debug)]
-pub struct Reloadable {
-    pub origin: ConfigOrigin,
-    pub filter: LogFilter,
-}
-
 /// The parts to which changed settings go.
 pub(super) struct ReloadedParts {
     pub filter: LogFilter,
@@ -64,7 +57,7 @@ pub(super) struct Reloader {
     requests: mpsc::Receiver<ReloadReply>,
     origin: ConfigOrigin,
     /// The settings in force.
-    config: Config,
+    pub config: Config,
     parts: ReloadedParts,
     sources: watch::Sender<Arc<[SourceConfig]>>,
 }
@@ -88,7 +81,7 @@ impl Reloader {
     }
 
     /// Reloads the settings at each signal and each request, until a signal stops the hub.
-    pub(super) async fn reload_until_stop(mut self) {
+    pub(super) async fn reload_until_stop(&mut self) {
         loop {
             tokio::select! {
                 request = self.signals.next() => match request {

@@ -150,7 +150,9 @@ impl RunningPart for RunningServer {
     async fn stop(self, deadline: StopDeadline) {
         let Self { fanout, serving, settings, stop } = self;
         supervisor::stopping();
-        service_manager::is_stopping();
+        if !supervisor::restarts() {
+            service_manager::is_stopping();
+        }
         let drain_ms = if supervisor::has_failed() {
             fault::hang_if_wanted().await;
             // The acceptor stays meanwhile, so that probes learn from `/readyz` why they should not

@@ -3,9 +3,12 @@
 //! Every long-lived thread and task starts here, under the name of its part. A part fails when it
 //! panics, or when it ends before a stop of the hub was requested. From that moment [`has_failed`] is
 //! true (`/readyz` answers 503), one line on the standard error names the part and the reason, and
-//! [`failed`] wakes `app::run`, which closes the sockets and ends with
+//! [`interrupted`] wakes `app::run`, which closes the sockets and ends with
 //! [`EXIT_CODE`]. A watchdog thread ends the process after `server.failure_exit_ms` even if every
 //! other thread hangs.
+//!
+//! A part that works, but cannot go on from where it is, calls [`restart`]: all parts then stop in order, and start again in
+//! this process.
 //!
 //! A start that is given up drops its parts, which end. So the end of a part counts only once the hub has
 //! [`started`]: until then it is kept, and the error of the start, if there is one, is what is reported.
@@ -97,6 +100,8 @@ struct Progress {
     phase: Phase,
     /// The first part that ended during the start.
     kept: Option<Arc<str>>,
+    /// Whether the parts stop to start again.
+    restarts: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +122,7 @@ enum Verdict {
 
 impl Progress {
     const fn new() -> Self {
-        Self { phase: Phase::Starting, kept: None }
+        Self { phase: Phase::Starting, kept: None, restarts: false }
     }
 
     fn ended(&mut self, part: &Arc<str>, lifetime: Lifetime) -> Verdict {
@@ -133,13 +138,27 @@ impl Progress {
 
     /// Returns the part that has failed meanwhile.
     fn enter(&mut self, phase: Phase) -> Option<Arc<str>> {
-        self.phase = phase;
+        // What must stop first does not run.
+        if !self.restarts {
+            self.phase = phase;
+        }
         self.kept.take().filter(|_| phase == Phase::Running)
+    }
+
+    /// A hub that stops already does not start again.
+    fn restart(&mut self) {
+        self.restarts |= self.phase != Phase::Stopping;
+        self.phase = Phase::Stopping;
     }
 }
 
 fn progress() -> MutexGuard<'static, Progress> {
     PROGRESS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Declares that the hub starts, for the first time or after [`restart`].
+pub fn starting() {
+    *progress() = Progress::new();
 }
 
 /// Declares that the hub has started: from now on a part that ends has failed, as has one that has ended already.
@@ -153,6 +172,18 @@ pub fn started() {
 /// Declares that the hub is stopping: from now on parts may end.
 pub fn stopping() {
     progress().enter(Phase::Stopping);
+}
+
+/// Lets all parts stop in order and start again in this process: from now on they may end. No effect on a hub that stops.
+pub fn restart() {
+    progress().restart();
+    FAILURE.notify_waiters();
+}
+
+/// Whether the parts stop to start again.
+#[must_use]
+pub fn restarts() -> bool {
+    progress().restarts
 }
 
 /// Reports a part that ended during a start, if one did. For a start that fails because a part is gone.
@@ -169,13 +200,13 @@ pub fn has_failed() -> bool {
     FAILED.load(Ordering::Acquire)
 }
 
-/// Waits until a part has failed.
-pub async fn failed() {
+/// Waits until a part has failed, or all must start again.
+pub async fn interrupted() {
     loop {
         let mut failure = pin!(FAILURE.notified());
         // Registered before the look, so that no failure is missed.
         failure.as_mut().enable();
-        if has_failed() {
+        if has_failed() || restarts() {
             return;
         }
         failure.await;
@@ -403,7 +434,7 @@ mod tests {
             (Stopping, UntilStop, Verdict::Expected),
             (Stopping, Finite, Verdict::Expected),
         ] {
-            let mut progress = Progress { phase, kept: None };
+            let mut progress = Progress { phase, ..Progress::new() };
             assert_eq!(progress.ended(&part, lifetime), expected, "{phase:?} {lifetime:?}");
         }
     }
@@ -418,6 +449,22 @@ mod tests {
             }
             assert_eq!(progress.enter(phase).as_deref(), failed);
             assert_eq!(progress.kept, None);
+        }
+    }
+
+    #[test]
+    fn hub_that_restarts_stops_before_it_runs_again() {
+        let part: Arc<str> = "cluster".into();
+        for (phase, restarts) in
+            [(Phase::Starting, true), (Phase::Running, true), (Phase::Stopping, false)]
+        {
+            let mut progress = Progress { phase, ..Progress::new() };
+            progress.restart();
+            assert_eq!(progress.restarts, restarts, "{phase:?}");
+            // The start, or the step of the stop, that it was in goes on.
+            let entered = if phase == Phase::Starting { Phase::Running } else { Phase::Stopping };
+            assert_eq!(progress.enter(entered), None);
+            assert_eq!(progress.ended(&part, Lifetime::UntilStop), Verdict::Expected, "{phase:?}");
         }
     }
 

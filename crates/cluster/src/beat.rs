@@ -175,7 +175,6 @@ impl Heard {
 /// Sends beats until it is dropped.
 #[derive(Debug)]
 pub struct BeatSender {
-    stream: Stream,
     _task: Task,
 }
 
@@ -183,21 +182,16 @@ impl BeatSender {
     /// Sends a beat now, and then one every 250 ms. `beat` is called for each, on a task.
     #[must_use]
     pub fn start(stream: &Stream, beat: impl Fn() -> Beat + Send + 'static) -> Self {
-        let sender = stream.clone();
+        let stream = stream.clone();
         let task = tokio::spawn(async move {
             let mut beats = interval(BEAT_INTERVAL);
             beats.set_missed_tick_behavior(MissedTickBehavior::Skip);
             loop {
                 beats.tick().await;
-                send(&sender, &beat()).await;
+                send(&stream, &beat()).await;
             }
         });
-        Self { stream: stream.clone(), _task: Task(task) }
-    }
-
-    /// Sends this beat in addition, for a change that others should hear at once.
-    pub async fn send(&self, beat: &Beat) {
-        send(&self.stream, beat).await;
+        Self { _task: Task(task) }
     }
 }
 

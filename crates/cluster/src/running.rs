@@ -78,7 +78,8 @@ impl RunningNode {
 
     /// Hands the lead over, if the node has it, sends the clients to other nodes for at most this time, and ends the node.
     pub async fn stop(self, patience: Duration) {
-        if !supervisor::has_failed() {
+        // One that joins again has nothing to hand over, and so have the others at that moment.
+        if !supervisor::has_failed() && !supervisor::restarts() {
             timeout(patience, self.leave(patience)).await.ok();
         }
         for task in self.talking {

@@ -32,7 +32,7 @@ use crate::{
     identity::TakenDecisions,
     log_state::LogState,
     push::PushAnswer,
-    supervisor::fault,
+    supervisor::{self, fault},
     trace::{self, TracedMessage},
     turn::Turn,
     watch::ChannelWatches,
@@ -273,10 +273,9 @@ impl Committer {
                 }
                 // Nobody has seen what was not appended.
                 Err(AppendError::Deposed(by)) => {
-                    error!(
-                        leader = by,
-                        "another node leads; this one ends, to follow it when it starts again"
-                    );
+                    error!(leader = by, "another node leads; this one joins the cluster again");
+                    gauge!("matchwire_log_refused").set(0.0);
+                    supervisor::restart();
                     return false;
                 }
                 Err(problem) => panic!("the log does not take the writer's records: {problem}"),

@@ -1,8 +1,8 @@
 //! The servers of NATS lose records that the nodes have and clients have seen: their stores are put back to an older copy,
 //! or are empty.
 //!
-//! No node can go on then. Each ends, and joins again with what is in its own log: the one that leads begins a generation.
-//! The nodes still have every acknowledged record, so none is lost. All clients get new epochs.
+//! No node can go on then. Each joins again with what is in its own log, in the same process: the one that leads begins a
+//! generation. The nodes still have every acknowledged record, so none is lost. All clients get new epochs.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{
     Node, TestCluster, WHOLE_WITHIN, recorder::Recorder, relay::Line, servers::NatsServer, set_up,
 };
-use crate::{faults::FaultLog, observer::Observer, rng::Rng};
+use crate::{faults::FaultLog, http, observer::Observer, rng::Rng};
 
 /// How long `verify` may be repeated until it has compared everything.
 const COMPARED_WITHIN: Duration = Duration::from_secs(60);
@@ -112,6 +112,7 @@ impl TestCluster<'_> {
         let last = recorder.reached();
         steps.say(format_args!("the servers are killed at message {last}"));
         let recorder = recorder.stop().await;
+        let before: Vec<usize> = self.nodes.iter().map(joins).collect();
         let starts: Vec<usize> = self.nodes.iter().map(|node| node.site.start_number()).collect();
         let replaced = Instant::now();
         tokio::task::block_in_place(|| {
@@ -131,10 +132,12 @@ impl TestCluster<'_> {
         if loss == Loss::EmptyStores {
             // Nobody but an operator creates a stream.
             sleep(rng.millis(1_000, 4_000)).await;
+            self.answer_calls().await?;
+            steps.say("each node answers with what it has");
             set_up(&self.shared.site).await;
             steps.say("the stream is created");
         }
-        self.until_joined_again(joining, &starts).await?;
+        self.until_joined_again(joining, &before).await?;
         let ready = replaced.elapsed();
         steps.say(format_args!("{joining} nodes have joined again after {ready:.1?}"));
         let (mut recorder, after) = recorder.go_on_after_loss().await?;
@@ -145,13 +148,30 @@ impl TestCluster<'_> {
             set_line(&self.nodes, Line::Open);
             steps.say(format_args!("the edge is back, at message {}", recorder.reached()));
         }
-        self.until_joined_again(self.nodes.len(), &starts).await?;
+        self.until_joined_again(self.nodes.len(), &before).await?;
+        let mut nodes = self.nodes[..running].iter().zip(starts);
+        if let Some((node, _)) = nodes.find(|(node, start)| node.site.start_number() != *start) {
+            return Err(format!("node {} has ended, and did not join again by itself", node.name));
+        }
         steps.say("all nodes have joined");
         self.goes_on().await?;
         steps.say("sources are answered");
         self.until_compared().await?;
         steps.say("the nodes have the same documents");
         Ok((recorder, ready))
+    }
+
+    /// Each node answers calls with what it has.
+    async fn answer_calls(&self) -> Result<(), String> {
+        let token = format!("Token {}", self.key);
+        for node in &self.nodes {
+            let headers = [("authorization", &*token)];
+            let response = http::get(&node.site.address, "/api/v2/events/?limit=1", &headers).await;
+            if !matches!(&response, Ok(response) if response.status == 200) {
+                return Err(format!("node {} answers {response:?}", node.name));
+            }
+        }
+        Ok(())
     }
 
     /// Waits until all documents were compared and are the same. A busy node may not answer in time.
@@ -190,14 +210,13 @@ impl TestCluster<'_> {
         Ok(copies)
     }
 
-    /// Waits until these nodes, the first ones, have ended, were started again, and are ready.
-    async fn until_joined_again(&mut self, count: usize, starts: &[usize]) -> Result<(), String> {
+    /// Waits until these nodes, the first ones, have joined again, and are ready. `before`: how often they had joined.
+    async fn until_joined_again(&mut self, count: usize, before: &[usize]) -> Result<(), String> {
         let begun = Instant::now();
         loop {
             self.watcher.until_whole(&mut self.nodes[..count]).await?;
-            let mut nodes = self.nodes[..count].iter().zip(starts);
-            let Some((node, _)) = nodes.find(|(node, start)| node.site.start_number() == **start)
-            else {
+            let mut nodes = self.nodes[..count].iter().zip(before);
+            let Some((node, _)) = nodes.find(|(node, before)| joins(node) == **before) else {
                 return Ok(());
             };
             if begun.elapsed() > WHOLE_WITHIN {
@@ -207,6 +226,11 @@ impl TestCluster<'_> {
             sleep(Duration::from_millis(100)).await;
         }
     }
+}
+
+/// How often the node has joined the cluster, and served.
+fn joins(node: &Node<'_>) -> usize {
+    node.site.output().matches("the hub is running").count()
 }
 
 fn copy_of(copies: &TempDir, server: usize) -> PathBuf {

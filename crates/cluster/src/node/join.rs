@@ -42,7 +42,7 @@ pub(super) struct StreamPosition {
     pub term: u64,
 }
 
-/// Why a node cannot go on where it is. It then ends, and its next start takes what the others have.
+/// Why a node cannot go on where it is. It then joins again, and takes what the others have.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     #[error("message {seq} of the stream does not follow record {number} of this node")]

@@ -47,17 +47,13 @@ const CLOCK_WRONG_US: Micros = 100_000;
 /// How long an answer of the stream is waited for before the next look.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 
-/// Why a node ends.
+/// Why a node does not go on where it is.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NodeError {
     #[error(transparent)]
     Stream(#[from] StreamError),
     #[error(transparent)]
     History(#[from] HistoryError),
-    #[error(
-        "the stream ends at message {last}, before message {seq}, which this node has: it has lost records"
-    )]
-    Lost { seq: u64, last: u64 },
     /// What this node would make of its records would not be the same.
     #[error("node {leader} leads, which is of a release with other formats")]
     OtherFormats { leader: String },
@@ -351,7 +347,7 @@ impl Node {
                 Ok(true)
             }
             Err(AppendError::Refused { last, .. }) if last < self.reached.seq => {
-                Err(NodeError::Lost { seq: self.reached.seq, last })
+                Err(StreamError::Lost { seen: self.reached.seq, last }.into())
             }
             // Another node was faster, or the answer was lost. The stream tells which.
             Err(AppendError::Refused { last, .. }) => {

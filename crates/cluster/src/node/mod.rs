@@ -36,7 +36,11 @@ use tokio::{
 };
 use tracing::error;
 
-use self::{isolation::ClientService, join::StreamPosition, leadership::Node};
+use self::{
+    isolation::ClientService,
+    join::StreamPosition,
+    leadership::{Node, NodeError},
+};
 use crate::{
     AppendError, Beat, Beats, ClusterConfig, ClusterError, ClusterNode, ClusterState, Formats,
     NodeParts, NodeState, PeerError, Peers, RunningNode, Stream, StreamError, ViewCluster,
@@ -186,9 +190,12 @@ pub fn start(
     let clients = ClientService::new(isolated_ms, parts.clone(), signs);
     let node = Node::new(joined, parts.clone(), clients, tells_leading, tells_caught_up);
     let node = async move {
-        if let Err(error) = node.run(waiting).await {
-            let error = &error as &dyn std::error::Error;
-            error!(error, "this node cannot go on; it joins again when it starts again");
+        let Err(failure) = node.run(waiting).await else { return };
+        let error = &failure as &dyn std::error::Error;
+        error!(error, "this node cannot go on from where it is; it joins the cluster again");
+        // The next process may be of the release that leads.
+        if !matches!(failure, NodeError::OtherFormats { .. }) {
+            supervisor::restart();
         }
     };
     let node = spawn("cluster", node);

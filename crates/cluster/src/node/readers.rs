@@ -80,8 +80,8 @@ impl ReadIndex {
 }
 
 /// The end of the stream, by an answer to a question that was asked after the readers had come. A server that no longer leads
-/// the stream could answer with an older end, and so could one that has lost messages: this node then ends, and its readers
-/// come again.
+/// the stream could answer with an older end, and so could one that has lost messages: this node then joins again, and its
+/// readers come again.
 async fn ask(
     end: EndReader,
     last: watch::Receiver<ReaderNumber>,
