@@ -426,7 +426,12 @@ class Commands:
 
 FANOUT, WEB, LIVE = (next(path for top in (TOP, TOP / "crates") if (path := top / folder).is_dir()) for folder in ("fanout/src", "web/src", "hub/src/dialect/live"))
 CLOSE, HOST_CLOSE, CODES, LIVE_CODES = FANOUT / "close.rs", WEB / "http" / "close.rs", FANOUT / "protocol.rs", LIVE / "protocol.rs"
-ERRORS = ((WEB / "http" / "error.rs", "HttpError"), (WEB / "rest" / "error.rs", "ApiError"))
+ANSWER = "fn into_response(self)"
+ERRORS = (
+    (TOP / "crates" / "accounts" / "src" / "accounts" / "access.rs", "Denial", "impl Denial", "fn answer(self)"),
+    (WEB / "http" / "error.rs", "HttpError", "impl IntoResponse for HttpError", ANSWER),
+    (WEB / "rest" / "error.rs", "ApiError", "impl IntoResponse for ApiError", ANSWER),
+)
 DOCS_OF = r"((?:^ *///[^\n]*\n)+)"
 CASE = re.compile(DOCS_OF + r"(?:^    #\[.*\n)*^    (\w+)\b", re.MULTILINE)
 ENDPOINT = re.compile(DOCS_OF + r'^ +()"(/[^"]*)", params\(', re.MULTILINE)
@@ -514,9 +519,9 @@ def status(source, expression):
 
 def rest_errors():
     rows = {}
-    for path, enum in ERRORS:
+    for path, enum, start, function in ERRORS:
         source = path.read_text()
-        answers = arms(block(source[source.index(f"impl IntoResponse for {enum}"):], "fn into_response(self) -> Response {"))
+        answers = arms(block(source[source.index(start):], function))
         labels = arms(block(source, "fn reason(&self)")) if enum == "HttpError" else {}
         for name, text in variants(source, enum):
             code = re.search(r'"(\w+)"', labels.get(name) or answers[name])

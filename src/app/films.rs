@@ -3,7 +3,7 @@
 use std::{error::Error, io, path::Path};
 
 use fanout::{ChannelId, Fanout, catch_up::Host, encode::payload};
-use hub::{catch_up::ChannelImage, pipeline::Startup};
+use hub::{catch_up::ChannelImage, channels::needs_of_name, pipeline::Startup};
 pub(crate) use log::film::FilmError;
 use log::{
     RecordNumber,
@@ -11,7 +11,6 @@ use log::{
     record::Record,
 };
 use tracing::warn;
-use web::entitlement::needs_of_name;
 
 use super::log_files;
 use crate::config::{Config, LogEngine};

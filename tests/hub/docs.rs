@@ -89,7 +89,7 @@ fn every_error_code_is_in_the_table() {
     let codes = codes.filter_map(|line| line.strip_suffix(','));
     let codes = codes.filter(|it| it.chars().all(char::is_alphanumeric)).map(snake_case);
     // Those of the program itself.
-    let hosts = all_between(include_str!("../../crates/web/src/http/ws.rs"), "Code::Host(\"", "\"");
+    let hosts = all_between(include_str!("../../crates/web/src/http/close.rs"), "reason: \"", "\"");
     let codes: Vec<String> = codes.chain(hosts.into_iter().map(str::to_owned)).collect();
     assert!(codes.len() > 6, "the codes were not found: {codes:?}");
     for code in codes {

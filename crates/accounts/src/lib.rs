@@ -20,6 +20,11 @@
 //! **Lock order:** a change of an account locks its row first, then the rows that belong
 //! to it, then the number of the change. No transaction uses another order.
 //!
+//! # Access
+//!
+//! `access::decide` is the only place that says whether a caller may have something: REST, sockets, MCP and webhooks ask
+//! it, and render its denial as a status, a close or an error. `access/tests.rs` has the answers as a table.
+//!
 //! # Payments
 //!
 //! Providers are slow, repeat themselves and report out of order, and this process may stop between two

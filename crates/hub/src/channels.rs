@@ -65,6 +65,24 @@ impl Subject {
     }
 }
 
+/// What a channel name requires, whether there is such a channel or not: the same as [`Subject::classes`].
+#[must_use]
+pub fn needs_of_name(name: &str) -> Classes {
+    let mut segments = name.split('/');
+    let of_sport = match segments.next().unwrap_or_default() {
+        "feeds" => Classes::NONE,
+        "signals" => BOOK_PRICES,
+        word => match Sport::from_word(word) {
+            Some(sport) if !sport.profile().is_of_addon => Classes::NONE,
+            _ => OTHER_SPORTS,
+        },
+    };
+    match (segments.next(), segments.next(), segments.next()) {
+        (Some(_), Some("odds"), Some(_)) => of_sport.and(BOOK_PRICES),
+        _ => of_sport,
+    }
+}
+
 /// One channel, with its last published header.
 #[derive(Debug)]
 pub struct ChannelEntry {
@@ -353,5 +371,33 @@ impl MatchChannels {
             Subject::Book(_, book) => self.books.get_mut(book),
             Subject::Board(_) | Subject::Feeds | Subject::Signals => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name and what it shows need the same, or REST and sockets would differ.
+    #[test]
+    fn name_requires_the_classes_of_its_channel() {
+        let slug: Arc<str> = "acme".into();
+        for sport in Sport::ALL {
+            let id = Id(7);
+            for subject in [
+                Subject::Match(id),
+                Subject::Consensus(id),
+                Subject::Book(id, 0),
+                Subject::Board(sport),
+                Subject::Feeds,
+                Subject::Signals,
+            ] {
+                let name = Channels::name(subject, sport, Some(&slug));
+                let (by_name, by_subject) = (needs_of_name(name.as_str()), subject.classes(sport));
+                assert_eq!(by_name, by_subject, "{name}");
+            }
+        }
+        assert_eq!(needs_of_name("darts/7/odds/acme"), OTHER_SPORTS.and(BOOK_PRICES));
+        assert_eq!(needs_of_name("football/7/odds"), Classes::NONE);
     }
 }

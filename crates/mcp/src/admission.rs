@@ -3,8 +3,9 @@
 use std::{error::Error, sync::Arc, time::Duration};
 
 use accounts::{
-    Accounts, Addon, Caller, KeyId, Micros, Scope,
-    limits::{Limits, QuotaStatus},
+    Accounts, Caller, KeyId,
+    access::{self, Resource},
+    limits::{Limits, Quota, QuotaStatus},
     products::{Prices, Product},
     usage::{Call, Meter},
 };
@@ -50,42 +51,36 @@ impl Admission {
         product: Product,
     ) -> Result<Option<QuotaStatus>, Refusal> {
         let now = clock::wall();
-        let Some(quota) = self.limits.quota(caller, product, now) else {
-            self.meter.count_call(caller.account, product, Call::Mcp, now).await;
-            return Ok(None);
-        };
-        match self.meter.reserve(caller.account, product, Call::Mcp, quota.per_day, now).await {
-            Ok(Some(left)) => Ok(Some(quota.status(left, now))),
-            Ok(None) => Err(Refusal::exhausted(&quota.status(0, now), &self.public_url)),
-            // If counting fails, the call is free: the failure is the hub's, not the client's.
-            Err(error) => {
-                base::log_limited!(warn, error, "a call could not be counted against its quota");
-                self.meter.count_call(caller.account, product, Call::Mcp, now).await;
-                Ok(None)
-            }
-        }
+        let (quota, called) = (self.limits.quota(caller, product, now), (product, Call::Mcp));
+        let charged = self.meter.charge(caller.account, called, quota, now).await;
+        charged.map_err(|status| Refusal::exhausted(&status, &self.public_url))
     }
 
-    /// Whether the account may use a product that is not the server's own: 402 of the REST interface.
+    /// Whether the account may use a product that is not the server's own, of which it gets what the add-on pays for.
     ///
     /// # Errors
     ///
-    /// If it lacks the add-on.
+    /// If it lacks the scope or the add-on; likewise below.
     pub(crate) fn check(&self, caller: &Caller, product: Product) -> Result<(), Refusal> {
-        let now: Micros = clock::wall();
-        // What is free for a time is not in the scopes of every access token.
-        let scope = product.addon().and_then(Scope::of_addon);
-        if let Some(scope) = scope.filter(|scope| !caller.has_scope(*scope)) {
-            return Err(Refusal::scope(scope));
-        }
-        match self.prices.now().needs(product, now) {
-            Some(addon)
-                if !caller.has(addon, now) && self.limits.quota(caller, product, now).is_none() =>
-            {
-                Err(self.lacks(addon))
-            }
-            _ => Ok(()),
-        }
+        let Some(addon) = product.addon() else { return Ok(()) };
+        let quota = self.limits.quota(caller, product, clock::wall());
+        self.decide(caller, quota, Resource::Content(addon))
+    }
+
+    /// Whether the caller may read the account and its usage.
+    pub(crate) fn check_account(&self, caller: &Caller) -> Result<(), Refusal> {
+        self.decide(caller, None, Resource::AccountTool)
+    }
+
+    fn decide(
+        &self,
+        caller: &Caller,
+        quota: Option<Quota>,
+        resource: Resource,
+    ) -> Result<(), Refusal> {
+        let prices = self.prices.now();
+        let decided = access::decide(caller, quota, resource, &prices, clock::wall());
+        decided.map_err(|denial| Refusal::denied(denial, &prices, &self.public_url))
     }
 
     /// Completes when the caller may no longer use this product: its key is revoked, its access token or its
@@ -105,9 +100,10 @@ impl Admission {
             if self.check(&caller, product).is_err() {
                 return;
             }
-            let addon =
-                self.prices.now().needs(product, now).and_then(|addon| caller.expiry(addon));
-            let ends = [caller.ends(), addon].into_iter().flatten().min();
+            let prices = self.prices.now();
+            let addon = product.addon().filter(|addon| !prices.is_free(*addon, now));
+            let paid = addon.and_then(|addon| caller.expiry(addon));
+            let ends = [caller.ends(), paid].into_iter().flatten().min();
             let left = ends.and_then(|ends| u64::try_from(ends - now).ok());
             let is_over = ends.is_some_and(|ends| ends <= now);
             if is_over {
@@ -118,9 +114,5 @@ impl Admission {
                 () = sleep(left.map_or(CHECK_EVERY, Duration::from_micros).min(CHECK_EVERY)) => {}
             }
         }
-    }
-
-    pub(crate) fn lacks(&self, addon: Addon) -> Refusal {
-        Refusal::addon(addon, &self.prices.now(), &self.public_url)
     }
 }

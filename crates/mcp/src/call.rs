@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use accounts::{Addon, Caller, Scope, products::Product};
+use accounts::{Caller, products::Product};
 use base::{
     Micros, time_format,
     work::{self, Pool},
@@ -208,10 +208,10 @@ impl Call<'_> {
             ("not_found", None) => {
                 Refusal::not_found("Nothing has this id. `find` searches by names.")
             }
-            ("bookmakers_not_entitled", _) if !self.caller.may_use(Addon::Odds) => {
-                Refusal::scope(Scope::Odds)
+            // It says what is missing.
+            ("bookmakers_not_entitled", _) => {
+                shared.admission.check(self.caller, Product::Odds).err().unwrap_or(refusal)
             }
-            ("bookmakers_not_entitled", _) => shared.admission.lacks(Addon::Odds),
             _ => refusal,
         })
     }
@@ -456,9 +456,7 @@ impl Call<'_> {
     }
 
     async fn account(&self) -> Result<Answer, Refusal> {
-        if !self.caller.may_read_account() {
-            return Err(Refusal::scope(Scope::Account));
-        }
+        self.server.shared.admission.check_account(self.caller)?;
         let address = "/api/v2/account/";
         let data = AnswerData::Rest(self.fetch(address, None).await?);
         let state = self.server.feeds_state().await;

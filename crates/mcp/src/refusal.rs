@@ -1,7 +1,7 @@
 //! Why a call has no answer: for a model, which reads it and calls again.
 
 use accounts::{
-    Addon, Scope,
+    access::Denial,
     limits::QuotaStatus,
     products::{Catalogue, Price},
 };
@@ -44,31 +44,31 @@ impl Refusal {
         Self::new("unavailable", "The hub cannot answer now. Call again in some seconds.")
     }
 
-    /// The account lacks an add-on that this call needs.
-    pub(crate) fn addon(addon: Addon, catalogue: &Catalogue, public_url: &str) -> Self {
-        let Price { amount, currency } = catalogue.price(addon, false);
-        let price = catalogue.price(addon, false);
-        let addon = addon.as_str();
-        Self::new(
-            "addon_required",
-            format!(
-                "This needs the {addon} add-on, {price} a month. The account does not have it."
-            ),
-        )
-        .with("addon", addon)
-        .with("price", json!({"amount": amount.to_string(), "currency": currency, "per": "month"}))
-        .with("pricing_url", format!("{public_url}/pricing/"))
-    }
-
-    /// The key or the access token does not have a scope.
-    pub(crate) fn scope(scope: Scope) -> Self {
-        Self::new(
-            "insufficient_scope",
-            format!(
-                "The key or access token does not have the scope {scope}. Connect again and allow it, or use another key."
-            ),
-        )
-        .with("scope", scope.as_str())
+    /// The caller may not use what this call needs.
+    pub(crate) fn denied(denial: Denial, catalogue: &Catalogue, public_url: &str) -> Self {
+        let code = denial.code();
+        match denial {
+            Denial::Addon(addon) => {
+                let price = catalogue.price(addon, false);
+                let message = format!(
+                    "This needs the {addon} add-on, {price} a month. The account does not have it."
+                );
+                let Price { amount, currency } = price;
+                let price =
+                    json!({"amount": amount.to_string(), "currency": currency, "per": "month"});
+                Self::new(code, message)
+                    .with("addon", addon.as_str())
+                    .with("price", price)
+                    .with("pricing_url", format!("{public_url}/pricing/"))
+            }
+            Denial::Scope(scope) => {
+                let message = format!(
+                    "The key or access token does not have the scope {scope}. Connect again and allow it, or use another key."
+                );
+                Self::new(code, message).with("scope", scope.as_str())
+            }
+            _ => Self::new(code, "The key has ended."),
+        }
     }
 
     /// The day's quota is used up.

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use accounts::{Caller, products::Product};
 use fanout::encode::payload;
+use hub::channels::{BOOK_PRICES, needs_of_name};
 use rmcp::{
     ErrorData,
     model::{
@@ -70,8 +71,7 @@ impl Server {
 
     /// Whether the caller may see a channel through this server: its own sport, and what the account has.
     pub(crate) fn may_follow(&self, channel: &str, caller: &Caller) -> Result<(), Refusal> {
-        let mut parts = channel.split('/');
-        let first = parts.next().unwrap_or_default();
+        let first = channel.split('/').next().unwrap_or_default();
         let is_football = self.kind.product == Product::Football;
         let is_own = first == self.sport_word();
         let is_shared = is_football && matches!(first, "signals" | "feeds") && channel == first;
@@ -81,9 +81,8 @@ impl Server {
                 self.sport_word()
             )));
         }
-        let names_bookmakers =
-            first == "signals" || parts.nth(1) == Some("odds") && parts.next().is_some();
-        if names_bookmakers { self.shared.admission.check(caller, Product::Odds) } else { Ok(()) }
+        let has_books = needs_of_name(channel).cover(BOOK_PRICES);
+        if has_books { self.shared.admission.check(caller, Product::Odds) } else { Ok(()) }
     }
 
     /// The state of all sources together: that of the worst one that has not ended.

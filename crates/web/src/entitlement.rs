@@ -8,7 +8,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use facts::event::Sport;
 use fanout::{
     Classes, Micros, Permission,
     permission::{Offer, PermissionPeriod},
@@ -17,32 +16,14 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use accounts::{
-    Addon, Caller, Scope,
+    Addon, Caller,
+    access::{self, Denial, Resource},
     products::{Catalogue, Prices, Product},
 };
-use hub::channels::{BOOK_PRICES, OTHER_SPORTS};
+use hub::channels::{BOOK_PRICES, OTHER_SPORTS, needs_of_name};
 
 /// The add-ons that channels may require in addition to the one for sockets, and their classes.
 const SOLD: [(Addon, Classes); 2] = [(Addon::Sports, OTHER_SPORTS), (Addon::Odds, BOOK_PRICES)];
-
-/// What a channel name requires, whether there is such a channel or not.
-#[must_use]
-pub fn needs_of_name(name: &str) -> Classes {
-    let mut segments = name.split('/');
-    let of_sport = match segments.next() {
-        Some("feeds") => Classes::NONE,
-        Some("signals") => BOOK_PRICES,
-        sport => {
-            let sport = sport.and_then(Sport::from_word);
-            let is_of_addon = sport.is_none_or(|sport| sport.profile().is_of_addon);
-            if is_of_addon { OTHER_SPORTS } else { Classes::NONE }
-        }
-    };
-    match (segments.next(), segments.next(), segments.next()) {
-        (Some(_), Some("odds"), Some(_)) => of_sport.and(BOOK_PRICES),
-        _ => of_sport,
-    }
-}
 
 /// Determines what accounts may follow, by the price list.
 #[derive(Debug, Clone)]
@@ -103,22 +84,34 @@ impl Entitlement {
                 .collect(),
         });
         let mut offers = self.offers(&catalogue);
-        if SOLD.iter().any(|(addon, _)| !caller.may_use(*addon)) {
-            offers = SOLD
-                .iter()
-                .zip(&*offers)
-                .map(|(sold, offer)| offer_to(caller, sold.0, offer))
-                .collect();
+        let decided = SOLD.map(|(addon, _)| check(&catalogue, caller, addon, now));
+        if decided.iter().any(|decided| matches!(decided, Err(Denial::Scope(_)))) {
+            let each = decided.iter().zip(&*offers);
+            offers = each.map(|(decided, offer)| offer_to(*decided, offer)).collect();
         }
         Permission::new(periods.collect(), offers)
     }
 
-    /// The first add-on that the caller lacks for the channel of this name.
+    /// [`access::decide`] by the prices in force, without a quota.
+    ///
+    /// # Errors
+    ///
+    /// If it is refused; likewise below.
+    pub fn check(&self, caller: &Caller, resource: Resource, now: Micros) -> Result<(), Denial> {
+        access::decide(caller, None, resource, &self.prices.now(), now)
+    }
+
+    /// Whether sockets of the caller may stay open.
     #[must_use]
-    pub fn lacking(&self, caller: &Caller, name: &str, now: Micros) -> Option<Addon> {
-        let (classes, needed) = (classes(&self.prices.now(), caller, now), needs_of_name(name));
-        let lacks = |class: &Classes| needed.cover(*class) && !classes.cover(*class);
-        SOLD.iter().find(|(_, class)| lacks(class)).map(|(addon, _)| *addon)
+    pub fn keeps_sockets(&self, caller: &Caller, now: Micros) -> bool {
+        self.check(caller, Resource::Product(Product::Websocket), now).is_ok()
+    }
+
+    /// Whether the caller may follow the channel of this name.
+    pub fn check_channel(&self, caller: &Caller, name: &str, now: Micros) -> Result<(), Denial> {
+        let (catalogue, needed) = (self.prices.now(), needs_of_name(name));
+        let mut sold = SOLD.iter().filter(|(_, class)| needed.cover(*class));
+        sold.try_for_each(|(addon, _)| check(&catalogue, caller, *addon, now))
     }
 }
 
@@ -145,53 +138,24 @@ impl Offers {
     }
 }
 
-/// What is said to this caller: that a key lacks a scope, no add-on changes.
-fn offer_to(caller: &Caller, addon: Addon, offer: &Offer) -> Offer {
-    match Scope::of_addon(addon).filter(|scope| !caller.has_scope(*scope)) {
-        Some(scope) => Offer {
+/// What is said to a caller: that a key lacks a scope, no add-on changes.
+fn offer_to(decided: Result<(), Denial>, offer: &Offer) -> Offer {
+    match decided {
+        Err(Denial::Scope(scope)) => Offer {
             title: format!("the scope {scope}, which the key does not have"),
             document: None,
             ..*offer
         },
-        None => offer.clone(),
+        _ => offer.clone(),
     }
+}
+
+/// Whether the caller may follow what this add-on pays for.
+fn check(prices: &Catalogue, caller: &Caller, addon: Addon, now: Micros) -> Result<(), Denial> {
+    access::decide(caller, None, Resource::Content(addon), prices, now)
 }
 
 fn classes(catalogue: &Catalogue, caller: &Caller, now: Micros) -> Classes {
-    let odds_are_free = catalogue.needs(Product::Odds, now).is_none();
-    let is_free = |addon| addon == Addon::Odds && odds_are_free && caller.may_use(addon);
-    let has = |addon| caller.has(addon, now) || is_free(addon);
-    let classes = SOLD.iter().filter(|(addon, _)| has(*addon)).map(|(_, class)| *class);
-    classes.fold(Classes::NONE, Classes::and)
-}
-
-#[cfg(test)]
-mod tests {
-    use facts::event::Id;
-
-    use super::*;
-    use hub::channels::{Channels, Subject};
-
-    /// A name and what it shows need the same, or REST and sockets would differ.
-    #[test]
-    fn name_requires_the_addons_of_its_channel() {
-        let slug: Arc<str> = "acme".into();
-        for sport in Sport::ALL {
-            let id = Id(7);
-            for subject in [
-                Subject::Match(id),
-                Subject::Consensus(id),
-                Subject::Book(id, 0),
-                Subject::Board(sport),
-                Subject::Feeds,
-                Subject::Signals,
-            ] {
-                let name = Channels::name(subject, sport, Some(&slug));
-                let (by_name, by_subject) = (needs_of_name(name.as_str()), subject.classes(sport));
-                assert_eq!(by_name, by_subject, "{name}");
-            }
-        }
-        assert_eq!(needs_of_name("darts/7/odds/acme"), OTHER_SPORTS.and(BOOK_PRICES));
-        assert_eq!(needs_of_name("football/7/odds"), Classes::NONE);
-    }
+    let sold = SOLD.iter().filter(|(addon, _)| check(catalogue, caller, *addon, now).is_ok());
+    sold.map(|(_, class)| *class).fold(Classes::NONE, Classes::and)
 }

@@ -19,7 +19,7 @@
 //! 1. `Acceptor::accept_all`, on its own thread, accepts and parses the head of the request
 //!    (`head::parse`). An upgrade to the stream takes the fast path; everything unusual goes to the
 //!    router (hyper and axum), with the bytes already read.
-//! 2. `ws::decide` authenticates, usually from the cache of keys, and takes a permit in the `Registry`.
+//! 2. `ws::admit` checks the caller, found usually in the cache of keys, and takes a permit in the `Registry`.
 //!    `Entitlement` turns the add-ons into a `Permission`, a set of bits that all sockets of the key
 //!    share. `Revoker` replaces it when the account changes.
 //! 3. The response is written, and `Fanout::serve` takes the socket. HTTP keeps nothing but a permit of
@@ -36,9 +36,9 @@
 //! the router, because each layer would cost a boxed future per request.
 //!
 //! `authorize` checks in this order: the address's rate (429), the key (401), the add-on (402), the
-//! account's CPU time (waits, 429), the day's quota (429). Handlers take the `Caller` from the request
-//! and check nothing again. No step reads the database for a key and a day that are cached. Paths that do
-//! not exist are not counted.
+//! account's CPU time (waits, 429), the day's quota (429). 401, 402 and 403 are decided by `accounts::access`
+//! only. Handlers take the `Caller` from the request. No step reads the database for a key and a day that
+//! are cached. Paths that do not exist are not counted.
 //!
 //! A handler reads its parameters, queries `history`, shapes JSON, and answers with a tag of the bytes,
 //! so that `If-None-Match` gets 304. OpenAPI is generated from handlers; `rest::schema` adds the

@@ -19,7 +19,7 @@ use crate::{
     http::{Registry, close},
     supervisor::{self, Lifetime},
 };
-use accounts::{Accounts, Addon, Caller, KeyId};
+use accounts::{Accounts, Caller, KeyId};
 
 /// The delay between attempts to read a changed key while the database is unavailable.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -107,7 +107,7 @@ impl Revoker {
     async fn recheck(&self, key: KeyId) {
         while let Some(caller) = self.registry.caller(key) {
             match self.accounts.renew(&caller).await {
-                Ok(Some(caller)) if caller.has(Addon::Websocket, clock::wall()) => {
+                Ok(Some(caller)) if self.entitlement.keeps_sockets(&caller, clock::wall()) => {
                     self.permit(caller);
                 }
                 Ok(Some(_)) => self.fanout.close(key.number(), close::ADDON_REQUIRED),

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use accounts::{AccountId, Accounts, Addon, Caller};
+use accounts::{AccountId, Accounts, Caller};
 use base::clock::wall;
 use fanout::ChannelId;
 use hub::pipeline::HubHandle;
@@ -26,8 +26,8 @@ pub(super) struct Recipients {
 impl Recipients {
     fn covers(&self, caller: &Caller, channel: &str) -> bool {
         let now = wall();
-        caller.has(Addon::Websocket, now)
-            && self.entitlement.lacking(caller, channel, now).is_none()
+        self.entitlement.keeps_sockets(caller, now)
+            && self.entitlement.check_channel(caller, channel, now).is_ok()
     }
 
     /// Nothing panics while it holds the lock.

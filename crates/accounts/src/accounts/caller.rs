@@ -94,11 +94,10 @@ impl Caller {
         self.access.scopes.contains(scope)
     }
 
-    /// Whether the caller may read the account and its usage. The consent to a connected application includes it; a key
-    /// needs a scope.
+    /// Whether a connected application calls, with an access token in place of a key.
     #[must_use]
-    pub fn may_read_account(&self) -> bool {
-        self.access.audience.is_some() || self.has_scope(Scope::Account)
+    pub fn is_app(&self) -> bool {
+        self.access.audience.is_some()
     }
 
     /// When the add-on ends or ended for this caller; `None` if the account never had it, or if the

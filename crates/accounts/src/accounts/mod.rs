@@ -6,14 +6,15 @@
 //! another on the same database, is sent once to the receivers of [`Accounts::changes`].
 //!
 //! In reading order: [`Addon`], [`Key`], [`Caller`], then `cache` and `store`, `changes`, `ledger`,
-//! `founders`, `demo`; [`KeyTerms`], the limits of named keys, with [`Scopes`] and [`Networks`]; and
-//! [`FeedGrant`], for keys with which sources push.
+//! `founders`, `demo`; [`KeyTerms`], the limits of named keys, with [`Scopes`] and [`Networks`];
+//! [`FeedGrant`], for keys with which sources push; and [`access`], which decides who may use what.
 //!
 //! The life of an account: `registration`, `new_key`, `log_in` and `session`, `recovery`,
 //! `email_change`, `deletion`, [`Customer`]; [`OAuth`], by which applications act for an account;
 //! underneath them [`Email`], [`Password`] and its `hasher`, `link`, `secret`, [`Device`]; then
 //! [`Admin`], `directory` for operators, and `sweep`.
 
+pub mod access;
 mod addon;
 mod admin;
 mod cache;

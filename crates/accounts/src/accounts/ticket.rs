@@ -21,7 +21,7 @@ impl Accounts {
         until: Micros,
         now: Micros,
     ) -> Result<bool> {
-        if caller.access.audience.is_some() {
+        if caller.is_app() {
             return Ok(false);
         }
         Ok(self.shared.store.insert_ticket(hash, caller.key, until, (now, OPEN_MAX)).await?)

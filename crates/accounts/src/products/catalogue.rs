@@ -1,11 +1,11 @@
-//! Prices of add-ons, and when a product requires one.
+//! Prices of add-ons, and when one is free.
 
 use std::{collections::BTreeMap, fmt};
 
 use jiff::{civil::Date, tz::TimeZone};
 use rust_decimal::Decimal;
 
-use super::{Country, Product};
+use super::Country;
 use crate::accounts::{Addon, Micros};
 
 /// The days of a paid month.
@@ -67,11 +67,10 @@ impl Catalogue {
         country.and_then(|country| self.countries.get(&country)).unwrap_or(self)
     }
 
-    /// The add-on that a product requires now; `None` if every account may use it.
+    /// Whether every account has now what this add-on pays for.
     #[must_use]
-    pub fn needs(&self, product: Product, now: Micros) -> Option<Addon> {
-        let free = product == Product::Odds && self.odds_free_until.is_some_and(|end| now < end);
-        product.addon().filter(|_| !free)
+    pub fn is_free(&self, addon: Addon, now: Micros) -> bool {
+        addon == Addon::Odds && self.odds_free_until.is_some_and(|end| now < end)
     }
 
     /// The monthly price of the add-on, with or without the badge, as shown and charged.
@@ -119,12 +118,9 @@ mod tests {
     fn odds_are_free_until_the_end_of_the_last_day() {
         let catalogue = catalogue();
         let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_microsecond();
-        assert_eq!(catalogue.needs(Product::Odds, at("2026-08-17T23:59:59.999999Z")), None);
-        assert_eq!(catalogue.needs(Product::Odds, at("2026-08-18T00:00:00Z")), Some(Addon::Odds));
-        assert_eq!(
-            catalogue.needs(Product::TENNIS, at("2026-08-01T00:00:00Z")),
-            Some(Addon::Sports)
-        );
+        assert!(catalogue.is_free(Addon::Odds, at("2026-08-17T23:59:59.999999Z")));
+        assert!(!catalogue.is_free(Addon::Odds, at("2026-08-18T00:00:00Z")));
+        assert!(!catalogue.is_free(Addon::Sports, at("2026-08-01T00:00:00Z")));
     }
 
     /// SPEC section 3, rules 4 and 5.

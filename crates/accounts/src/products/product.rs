@@ -111,7 +111,7 @@ impl Product {
     }
 
     /// The add-on it requires; `None` if every account has it. The odds may be free for a time: see
-    /// [`super::Catalogue::needs`].
+    /// [`super::Catalogue::is_free`].
     #[must_use]
     pub fn addon(self) -> Option<Addon> {
         match self {

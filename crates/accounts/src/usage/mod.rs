@@ -46,6 +46,7 @@ pub use self::{
 use crate::{
     accounts::{AccountId, Micros},
     config::UsageConfig,
+    limits::{Quota, QuotaStatus},
     products::Product,
 };
 use database::{Database, STATEMENT_MAX, within};
@@ -261,6 +262,36 @@ impl Meter {
             self.journal_shared(slot, &tally).await;
         }
         Ok(left)
+    }
+
+    /// Counts a call, against the day's quota if there is one, of which it returns the status.
+    ///
+    /// # Errors
+    ///
+    /// If the quota is used up.
+    pub async fn charge(
+        &self,
+        account: AccountId,
+        (product, call): (Product, Call),
+        quota: Option<Quota>,
+        now: Micros,
+    ) -> Result<Option<QuotaStatus>, QuotaStatus> {
+        if let Some(quota) = quota {
+            match self.reserve(account, product, call, quota.per_day, now).await {
+                Ok(Some(left)) => return Ok(Some(quota.status(left, now))),
+                Ok(None) => return Err(quota.status(0, now)),
+                // The call is free: the failure is the hub's, not the client's.
+                Err(error) => {
+                    base::log_limited!(
+                        warn,
+                        error,
+                        "a call could not be counted against its quota"
+                    );
+                }
+            }
+        }
+        self.count_call(account, product, call, now).await;
+        Ok(None)
     }
 
     /// As [`Self::reserve`], with leases.

@@ -40,6 +40,7 @@ use tracing::debug;
 use super::{
     Shared,
     activity::{Activity, Expiry},
+    authorize,
     connections::{ConnectionPermit, WriteProgress},
     error::log_failure,
     head::{self, Head, LineVersion, Upgrade},
@@ -271,7 +272,7 @@ impl Acceptor {
         {
             request.agree_to_deflate(&self.shared);
             let peer = self.peer(from, &bytes);
-            match ws::authenticate(&self.shared, request.presented(), peer).await {
+            match authorize::authenticate(&self.shared, request.presented(), None, peer).await {
                 Ok(Some(caller)) => {
                     let deflates = request.deflates();
                     let verdict = ws::admit(&self.shared, caller, peer, dialect, deflates);

@@ -18,17 +18,20 @@ use metrics::counter;
 use super::{
     Peer, Shared,
     credential::{self, Credential, PresentedCredential, QueryCredentials},
-    error::{HttpError, MissingAddon},
+    error::HttpError,
     holders, mcp,
     oauth::McpResource,
 };
 use crate::{
     clock,
-    limits::{Quota, QuotaStatus, RequestPermit},
+    limits::{QuotaStatus, RequestPermit},
     products::Product,
     usage::Call,
 };
-use accounts::{AccountId, AccountsError, Caller, Micros, Scope};
+use accounts::{
+    AccountsError, Caller,
+    access::{self, Denial, Resource},
+};
 use base::work::{Permit, Pool};
 use cluster::Unready;
 
@@ -54,17 +57,12 @@ pub(super) async fn authorize(
     let in_query = request.extensions().get::<QueryCredentials>().is_some();
     let is_mcp = request.extensions().get::<McpResource>().is_some();
     let path = request.uri().path();
-    let call = call(path).filter(|_| shared.paths.contains(path));
-    let scope = scope(product, path);
     let has_credential = presented != PresentedCredential::Nothing;
-    let is_limited = is_limited_by_address(path);
-    let access =
-        AccessRequest { product, scope, peer, presented, accepts_tokens: is_mcp, call, is_limited };
     let checked = if is_mcp && in_query {
         // It could end up in a log.
-        Err(HttpError::TokenInUrl { public_url: shared.parts.settings.public_url.clone() })
+        Err(shared.denied(Denial::KeyInUrl))
     } else {
-        check_access(shared, access).await
+        check_access(shared, peer, (product, path), &presented, is_mcp).await
     };
     match checked {
         Ok((caller, admission)) => {
@@ -79,7 +77,8 @@ pub(super) async fn authorize(
         Err(error) => {
             counter!("matchwire_requests_refused_total", "reason" => error.reason()).increment(1);
             // Another authorization does not help a key that is used from elsewhere.
-            let is_final = matches!(error, HttpError::WrongAddress { .. });
+            let is_final =
+                matches!(error, HttpError::Denied { denial: Denial::WrongAddress(_), .. });
             let mut response = error.into_response();
             let resource = request.extensions().get::<McpResource>();
             if let Some(resource) = resource.filter(|_| !is_final) {
@@ -94,159 +93,100 @@ pub(super) async fn authorize(
     }
 }
 
-/// What the check needs to know about a request.
-struct AccessRequest {
-    product: Product,
-    /// The scope that the path needs.
-    scope: Scope,
-    peer: Peer,
-    presented: PresentedCredential,
-    /// Whether access tokens are accepted besides keys.
-    accepts_tokens: bool,
-    call: Option<Call>,
-    /// Whether it counts against the limit of its address.
-    is_limited: bool,
-}
-
 /// The order decides which answer a request gets when several apply: 429 for the address, 401, 403 for the
-/// address and the scopes of the key, 402, 429 for the account's work, 429 for the day.
+/// address and the scopes of the key, 402, 429 for the account's work, 429 for the day. On paths of MCP access tokens are accepted
+/// besides keys.
 async fn check_access(
     shared: &Shared,
-    AccessRequest { product, scope, peer, presented, accepts_tokens, call, is_limited }: AccessRequest,
+    peer: Peer,
+    (product, path): (Product, &str),
+    presented: &PresentedCredential,
+    is_mcp: bool,
 ) -> Result<(Caller, Admission), HttpError> {
     let limits = &shared.parts.admission.limits;
-    let of_address = match is_limited {
+    let of_address = match is_limited_by_address(path) {
         true => Some(limits.request(peer.0).await.map_err(HttpError::RateLimited)?),
         false => None,
     };
-    let now = clock::wall();
-    let audience = accepts_tokens.then_some(product);
-    let caller = authenticate(shared, &presented, audience, peer, now).await?;
-    if !caller.has_scope(scope) {
-        return Err(HttpError::InsufficientScope { scope });
+    // It may be revoked.
+    let is_key = matches!(presented, PresentedCredential::One(_));
+    if is_key && shared.parts.hub.health.has(Unready::Alone) {
+        return Err(HttpError::NoDatabase);
     }
+    let now = clock::wall();
+    let caller = identify(shared, presented, is_mcp.then_some(product), peer).await?;
+    let caller = caller.map_err(|denial| shared.denied(denial))?;
     let quota = limits.quota(&caller, product, now);
-    check_addon(shared, &caller, (product, quota), now)?;
-    let pool = if accepts_tokens { Pool::Mcp } else { Pool::Rest };
+    let (resource, customers) = (Resource::of_path(product, path), &shared.parts.customers);
+    let decided = access::decide(&caller, quota, resource, &customers.prices.now(), now);
+    decided.map_err(|denial| shared.denied(denial))?;
+    let pool = if is_mcp { Pool::Mcp } else { Pool::Rest };
     let permit = limits.cpu_permit(caller.account.payer(), pool).await;
     let permit = permit.map_err(HttpError::RateLimited)?;
-    let standing = match call {
-        Some(call) => count(shared, caller.account, (product, call), quota, now).await?,
+    let standing = match call(resource, path).filter(|_| shared.paths.contains(path)) {
+        Some(call) => {
+            let charged = customers.meter.charge(caller.account, (product, call), quota, now).await;
+            charged.map_err(HttpError::Exhausted)?
+        }
         None => None,
     };
     Ok((caller, Admission { standing, permit, of_address }))
 }
 
-/// SPEC section 5, rule 1. `audience`: the product whose access tokens are accepted besides keys.
-async fn authenticate(
+/// The caller with this credential, or what is wrong with it. `audience`: the product whose access tokens are accepted besides
+/// keys.
+///
+/// # Errors
+///
+/// If too many keys from this address were wrong, or if the account store fails.
+pub(super) async fn identify(
     shared: &Shared,
     presented: &PresentedCredential,
     audience: Option<Product>,
-    Peer(address): Peer,
-    now: Micros,
-) -> Result<Caller, HttpError> {
-    let public_url = || shared.parts.settings.public_url.clone();
-    match presented {
-        // It may be revoked.
-        PresentedCredential::One(Credential::Key(_))
-            if shared.parts.hub.health.has(Unready::Alone) =>
-        {
-            Err(HttpError::NoDatabase)
-        }
-        PresentedCredential::One(Credential::Key(key)) => {
-            let accounts = &shared.parts.customers.accounts;
-            let found = match audience {
-                Some(audience) => accounts.authenticate_for_mcp(key, audience, address, now).await,
-                None => accounts.authenticate(key, address, now).await,
-            };
-            let found = match found {
-                Err(AccountsError::WrongAddress) => {
-                    return Err(HttpError::WrongAddress { address });
-                }
-                found => found?,
-            };
-            if let Some(caller) = found {
-                return Ok(caller);
-            }
-            shared.parts.admission.limits.wrong_key(address).map_err(HttpError::RateLimited)?;
-            Err(HttpError::Unauthorised { public_url: public_url() })
-        }
-        PresentedCredential::One(Credential::Ticket(_)) | PresentedCredential::Nothing => {
-            Err(HttpError::Unauthorised { public_url: public_url() })
-        }
-        PresentedCredential::Conflicting => {
-            Err(HttpError::DifferentTokens { public_url: public_url() })
-        }
-    }
-}
-
-/// SPEC section 5, rule 2: 402, not 403. While a quota for accounts without the add-on lasts, it replaces the
-/// add-on.
-fn check_addon(
-    shared: &Shared,
-    caller: &Caller,
-    (product, quota): (Product, Option<Quota>),
-    now: Micros,
-) -> Result<(), HttpError> {
-    let catalogue = shared.parts.customers.prices.now();
-    match catalogue.needs(product, now) {
-        Some(addon) if !caller.has(addon, now) && quota.is_none() => {
-            let price = catalogue.price(addon, false);
-            let public_url = shared.parts.settings.public_url.clone();
-            Err(HttpError::AddonRequired(MissingAddon { addon, price, public_url }))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Counts the request, against the day's quota if there is one.
-async fn count(
-    shared: &Shared,
-    account: AccountId,
-    (product, call): (Product, Call),
-    quota: Option<Quota>,
-    now: Micros,
-) -> Result<Option<QuotaStatus>, HttpError> {
-    let meter = &shared.parts.customers.meter;
-    let Some(quota) = quota else {
-        meter.count_call(account, product, call, now).await;
-        return Ok(None);
+    peer: Peer,
+) -> Result<Result<Caller, Denial>, HttpError> {
+    let denial = match authenticate(shared, presented, audience, peer).await {
+        Ok(Some(caller)) => return Ok(Ok(caller)),
+        Ok(None) => presented.denial(),
+        Err(AccountsError::WrongAddress) => Denial::WrongAddress(peer.0),
+        Err(error) => return Err(error.into()),
     };
-    match meter.reserve(account, product, call, quota.per_day, now).await {
-        Ok(Some(left)) => Ok(Some(quota.status(left, now))),
-        Ok(None) => Err(HttpError::Exhausted(quota.status(0, now))),
-        // If counting fails, the request is free: the failure is the hub's, not the client's.
-        Err(error) => {
-            base::log_limited!(warn, error, "a request could not be counted against its quota");
-            meter.count_call(account, product, call, now).await;
-            Ok(None)
-        }
+    if denial == Denial::WrongKey {
+        shared.parts.admission.limits.wrong_key(peer.0).map_err(HttpError::RateLimited)?;
     }
+    Ok(Err(denial))
 }
 
-/// The scope that a path below a product needs.
-fn scope(product: Product, path: &str) -> Scope {
-    let mut parts = path.split('/').filter(|part| !part.is_empty());
-    match [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default) {
-        ["api", "v2", "account" | "webhooks"] => Scope::Account,
-        ["api", "v2", "stream"] => Scope::Stream,
-        _ => Scope::of_product(product),
+/// Resolves a credential to its caller; `None` if it is missing, invalid or ambiguous.
+///
+/// # Errors
+///
+/// [`AccountsError::WrongAddress`] if the key does not work from the peer's address. If the account store fails.
+pub(super) async fn authenticate(
+    shared: &Shared,
+    presented: &PresentedCredential,
+    audience: Option<Product>,
+    Peer(from): Peer,
+) -> Result<Option<Caller>, AccountsError> {
+    let (accounts, now) = (&shared.parts.customers.accounts, clock::wall());
+    match presented {
+        PresentedCredential::Nothing | PresentedCredential::Conflicting => Ok(None),
+        PresentedCredential::One(Credential::Ticket(ticket)) => {
+            shared.tickets.redeem(ticket, accounts).await
+        }
+        PresentedCredential::One(Credential::Key(key)) => match audience {
+            Some(product) => accounts.authenticate_for_mcp(key, product, from, now).await,
+            None => accounts.authenticate(key, from, now).await,
+        },
     }
 }
 
 /// What a request to an existing path counts as. `None` for requests about the client's own account and its webhooks, for
 /// tickets, because a socket may need one after the quota is used up, and for the paths of MCP, whose servers
 /// count calls themselves: lists are free.
-fn call(path: &str) -> Option<Call> {
-    if Product::of_mcp_path(path).is_some() {
-        return None;
-    }
-    let mut parts = path.split('/').filter(|part| !part.is_empty());
-    let parts = [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default);
-    match parts {
-        ["api", "v2", "account" | "stream" | "webhooks"] => None,
-        _ => Some(Call::Rest),
-    }
+fn call(resource: Resource, path: &str) -> Option<Call> {
+    let counts = matches!(resource, Resource::Product(_)) && Product::of_mcp_path(path).is_none();
+    counts.then_some(Call::Rest)
 }
 
 /// Whether the requests of one address to this path are limited: the cached paths of football, and those of version 1
@@ -315,7 +255,10 @@ mod tests {
 
     #[test]
     fn requests_are_counted_by_path() {
-        let check = |path: &str, expected: Option<Call>| assert_eq!(call(path), expected, "{path}");
+        let check = |path: &str, expected: Option<Call>| {
+            let product = Product::of_path(path).expect("a path of a product");
+            assert_eq!(call(Resource::of_path(product, path), path), expected, "{path}");
+        };
         check("/api/v2/events/", Some(Call::Rest));
         check("/api/", Some(Call::Rest));
         check("/tennis/api/v2/matches/", Some(Call::Rest));

@@ -15,12 +15,9 @@ use hyper::{
 use serde::Deserialize;
 use tokio::time::{Instant, timeout};
 
-use super::{
-    Shared,
-    error::{HttpError, MissingAddon},
-};
+use super::{Shared, error::HttpError};
 use crate::{catch_up::ChannelImage, clock::wall, etag};
-use accounts::{Caller, Scope};
+use accounts::Caller;
 
 /// How long `?at_least=` waits for a sequence that is not published yet.
 const AT_LEAST_WAIT: Duration = Duration::from_secs(5);
@@ -57,14 +54,8 @@ pub(crate) async fn show(
     if Pattern::parse(channel).is_none_or(|pattern| pattern.is_wildcard()) {
         return Err(HttpError::BadRequest("the path ends in the name of one channel"));
     }
-    if let Some(addon) = shared.parts.admission.entitlement.lacking(&caller, channel, wall()) {
-        if let Some(scope) = Scope::of_addon(addon).filter(|scope| !caller.has_scope(*scope)) {
-            return Err(HttpError::InsufficientScope { scope });
-        }
-        let price = shared.parts.customers.prices.now().price(addon, false);
-        let public_url = shared.parts.settings.public_url.clone();
-        return Err(HttpError::AddonRequired(MissingAddon { addon, price, public_url }));
-    }
+    let decided = shared.parts.admission.entitlement.check_channel(&caller, channel, wall());
+    decided.map_err(|denial| shared.denied(denial))?;
     let image = image(&shared, channel, at_least).await?;
     Ok(answer(request.headers(), &image))
 }

@@ -1,6 +1,6 @@
 //! Why the hub itself refuses or ends a socket. The other reasons are those of the fan-out.
 
-use accounts::{Addon, Caller};
+use accounts::{Addon, Caller, access::Denial};
 use fanout::{
     Expiry,
     close::{Close, HostClose},
@@ -30,6 +30,11 @@ pub(crate) const TOKEN_REVOKED: Close =
 /// The account or the hub has reached its maximum number of sockets. Close another one first.
 pub(crate) const TOO_MANY_SOCKETS: Close =
     Close::Host(&HostClose { code: 4429, reason: "too_many_sockets", message: None, bye: false });
+
+/// How a socket is closed to which its caller has no access.
+pub(crate) fn of_denial(denial: Denial) -> Close {
+    if denial.close_code() == 4402 { ADDON_REQUIRED } else { UNAUTHORISED }
+}
 
 /// When a socket of this caller must be closed, and how: with its add-on or with its key, whichever ends first.
 pub(crate) fn expiry(caller: &Caller) -> Option<Expiry> {

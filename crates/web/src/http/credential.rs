@@ -12,6 +12,7 @@ use hyper::{
 };
 
 use super::uri;
+use accounts::access::Denial;
 
 /// The subprotocol name of the stream protocol.
 const PROTOCOL: &str = "matchwire.v1";
@@ -45,6 +46,15 @@ pub(super) enum PresentedCredential {
 impl PresentedCredential {
     pub(super) fn is_ticket(&self) -> bool {
         matches!(self, Self::One(Credential::Ticket(_)))
+    }
+
+    /// What is wrong if it is nobody's.
+    pub(super) fn denial(&self) -> Denial {
+        match self {
+            Self::Nothing => Denial::NoKey,
+            Self::One(_) => Denial::WrongKey,
+            Self::Conflicting => Denial::DifferentKeys,
+        }
     }
 
     fn and(self, more: Credential) -> Self {

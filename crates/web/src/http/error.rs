@@ -1,6 +1,6 @@
 //! All HTTP errors and their responses, in one place.
 
-use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::{
     Json,
@@ -16,26 +16,16 @@ use tracing::error;
 use super::handshake::HandshakeError;
 use crate::{
     limits::{QuotaStatus, RetryAfter},
-    products::{Price, Product},
+    products::{Catalogue, Price, Product},
     usage::UsageError,
 };
-use accounts::{AccountsError, Addon, Scope};
+use accounts::{AccountsError, Addon, access::Denial};
 use base::log_rate_limit::LogRateLimit;
 
 #[derive(Debug)]
 pub(crate) enum HttpError {
-    /// The key is missing or not valid. `register` leads to the registration page.
-    Unauthorised { public_url: String },
-    /// Two different keys were sent.
-    DifferentTokens { public_url: String },
-    /// The URL of an MCP server has the key, which belongs in a header.
-    TokenInUrl { public_url: String },
-    /// The key does not work from this address.
-    WrongAddress { address: IpAddr },
-    /// The key or access token lacks the scope that the path needs.
-    InsufficientScope { scope: Scope },
-    /// The account lacks the add-on that the path needs. `pricing_url` leads to the prices.
-    AddonRequired(MissingAddon),
+    /// The caller has no access. The answer has a price and a link.
+    Denied { denial: Denial, prices: Arc<Catalogue>, public_url: String },
     /// Too many requests at once. `Retry-After` has the seconds to wait.
     RateLimited(RetryAfter),
     /// The day's free requests are used up, until 00:00 UTC.
@@ -60,15 +50,6 @@ pub(crate) enum HttpError {
     NoDatabase,
     /// The hub failed.
     Internal,
-}
-
-/// An add-on that is missing, and what a month of it costs.
-#[derive(Debug)]
-pub(crate) struct MissingAddon {
-    pub(crate) addon: Addon,
-    pub(crate) price: Price,
-    /// Leads to the pricing page.
-    pub(crate) public_url: String,
 }
 
 /// SPEC section 7, status 401.
@@ -103,12 +84,7 @@ impl HttpError {
     /// The label of the metric that counts refusals.
     pub(crate) fn reason(&self) -> &'static str {
         match self {
-            Self::Unauthorised { .. } | Self::DifferentTokens { .. } | Self::TokenInUrl { .. } => {
-                "authentication_required"
-            }
-            Self::WrongAddress { .. } => "address_not_allowed",
-            Self::InsufficientScope { .. } => "insufficient_scope",
-            Self::AddonRequired(_) => "addon_required",
+            Self::Denied { denial, .. } => denial.code(),
             Self::RateLimited(_) => "rate_limited",
             Self::Exhausted(_) => "taster_exhausted",
             Self::NotFound
@@ -155,12 +131,7 @@ impl From<UsageError> for HttpError {
 impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
         let mut response = match self {
-            Self::Unauthorised { public_url } => unauthorised(&public_url, SEND_THE_HEADER),
-            Self::DifferentTokens { public_url } => unauthorised(&public_url, SEND_ONE_TOKEN),
-            Self::TokenInUrl { public_url } => unauthorised(&public_url, SEND_NO_TOKEN_IN_URLS),
-            Self::WrongAddress { address } => wrong_address(address),
-            Self::InsufficientScope { scope } => insufficient_scope(scope),
-            Self::AddonRequired(needed) => addon_required(&needed),
+            Self::Denied { denial, prices, public_url } => denied(denial, &prices, &public_url),
             Self::RateLimited(wait) => rate_limited(wait),
             Self::Exhausted(standing) => exhausted(standing),
             Self::NotFound => uniform(StatusCode::NOT_FOUND, "Not found"),
@@ -187,35 +158,44 @@ const SEND_ONE_TOKEN: &str = "the request carries two different tokens: send one
 const SEND_NO_TOKEN_IN_URLS: &str = "An MCP address does not take the token in the URL, since URLs end up in logs. Send \
                                      the header `Authorization: Bearer <API_KEY>` with every request.";
 
-fn unauthorised(public_url: &str, detail: &'static str) -> Response {
+fn denied(denial: Denial, prices: &Catalogue, public_url: &str) -> Response {
+    match denial {
+        Denial::NoKey | Denial::WrongKey => unauthorised(denial, public_url, SEND_THE_HEADER),
+        Denial::DifferentKeys => unauthorised(denial, public_url, SEND_ONE_TOKEN),
+        Denial::KeyInUrl => unauthorised(denial, public_url, SEND_NO_TOKEN_IN_URLS),
+        Denial::WrongAddress(address) => {
+            let address = address.to_canonical();
+            forbidden(denial, &format!("This key does not work from {address}."))
+        }
+        Denial::Scope(scope) => {
+            let detail = format!("The key or access token does not have the scope {scope}.");
+            forbidden(denial, &detail)
+        }
+        Denial::Addon(addon) => addon_required(addon, &prices.price(addon, false), public_url),
+        // The endpoints that ask for this say it in their own words.
+        Denial::OtherSource | Denial::Bookmakers => forbidden(denial, "no access"),
+    }
+}
+
+fn unauthorised(denial: Denial, public_url: &str, detail: &'static str) -> Response {
     let body = AuthenticationRequired {
         error: "Authentication required",
-        code: "authentication_required",
+        code: denial.code(),
         detail,
         register: format!("{public_url}/register/"),
     };
-    let mut response = (StatusCode::UNAUTHORIZED, Json(body)).into_response();
+    let mut response = (denial.status(), Json(body)).into_response();
     response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Token"));
     response
 }
 
-fn wrong_address(address: IpAddr) -> Response {
-    let address = address.to_canonical();
-    forbidden("address_not_allowed", &format!("This key does not work from {address}."))
-}
-
-fn insufficient_scope(scope: Scope) -> Response {
-    let detail = format!("The key or access token does not have the scope {scope}.");
-    forbidden("insufficient_scope", &detail)
-}
-
-fn forbidden(code: &'static str, detail: &str) -> Response {
-    let status = StatusCode::FORBIDDEN;
-    let body = ErrorEnvelope { error: true, status: status.as_u16(), code: Some(code), detail };
+fn forbidden(denial: Denial, detail: &str) -> Response {
+    let (status, code) = (denial.status(), Some(denial.code()));
+    let body = ErrorEnvelope { error: true, status: status.as_u16(), code, detail };
     (status, Json(body)).into_response()
 }
 
-fn addon_required(MissingAddon { addon, price, public_url }: &MissingAddon) -> Response {
+fn addon_required(addon: Addon, price: &Price, public_url: &str) -> Response {
     let (error, detail) = match addon {
         Addon::Sports => (
             "Sports Addon required",
@@ -233,8 +213,9 @@ fn addon_required(MissingAddon { addon, price, public_url }: &MissingAddon) -> R
         ),
     };
     let pricing_url = format!("{public_url}/pricing/");
-    let body = AddonRequired { error, code: "addon_required", detail, pricing_url };
-    (StatusCode::PAYMENT_REQUIRED, Json(body)).into_response()
+    let denial = Denial::Addon(addon);
+    let body = AddonRequired { error, code: denial.code(), detail, pricing_url };
+    (denial.status(), Json(body)).into_response()
 }
 
 /// `Retry-After` when a dependency does not answer.

@@ -48,7 +48,10 @@ use super::{
     push_limits::PushPermit,
 };
 use crate::push::{PushError, PushReport, PushSource};
-use accounts::FeedGrant;
+use accounts::{
+    FeedGrant,
+    access::{self, Denial},
+};
 
 /// How often a push socket is checked: does its key still work, is the peer alive?
 const CHECK_EVERY: Duration = Duration::from_secs(1);
@@ -140,7 +143,6 @@ async fn grant(
     Peer(address): Peer,
     source: &str,
 ) -> Result<FeedGrant, HttpError> {
-    let refused = |detail| HttpError::Refused(StatusCode::UNAUTHORIZED, detail);
     let grant = match presented {
         PresentedCredential::One(Credential::Key(key)) => {
             let accounts = &shared.parts.customers.accounts;
@@ -154,15 +156,21 @@ async fn grant(
             }
             accounts.authenticate_feed(key).await?
         }
-        PresentedCredential::One(Credential::Ticket(_)) | PresentedCredential::Nothing => None,
-        PresentedCredential::Conflicting => return Err(refused(credential::DIFFERENT)),
+        PresentedCredential::One(Credential::Ticket(_))
+        | PresentedCredential::Nothing
+        | PresentedCredential::Conflicting => None,
     };
-    let grant = grant
-        .ok_or_else(|| refused("send the key of this feed: \"Authorization: Token <FEED_KEY>\""))?;
-    if grant.source != source {
-        return Err(HttpError::Refused(StatusCode::FORBIDDEN, "this key is for another source"));
-    }
-    Ok(grant)
+    let decided = grant
+        .ok_or_else(|| presented.denial())
+        .and_then(|grant| access::check_source(&grant, source).map(|()| grant));
+    decided.map_err(|denial| {
+        let detail = match denial {
+            Denial::DifferentKeys => credential::DIFFERENT,
+            Denial::OtherSource => "this key is for another source",
+            _ => "send the key of this feed: \"Authorization: Token <FEED_KEY>\"",
+        };
+        HttpError::Refused(denial.status(), detail)
+    })
 }
 
 /// Waits until no other push of the source is running.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use accounts::access::Denial;
 use axum::{Router, routing::any};
 use bytes::Bytes;
 use fanout::Dialect;
@@ -41,11 +42,9 @@ pub(super) fn dialect_near(path: &str) -> Option<Dialect> {
 /// The frame that says why a socket is refused.
 pub(super) fn refusal(reason: Reason, message: &str) -> Bytes {
     let code = match reason {
-        Reason::NoKey => Code::AuthRequired,
-        Reason::WrongKey | Reason::DifferentKeys | Reason::WrongAddress | Reason::NoScope => {
-            Code::AuthFailed
-        }
-        Reason::NoAddon => Code::SubscriptionRequired,
+        Reason::Denied(Denial::NoKey) => Code::AuthRequired,
+        Reason::Denied(Denial::Addon(_)) => Code::SubscriptionRequired,
+        Reason::Denied(_) => Code::AuthFailed,
         Reason::TooMany => Code::Limit,
         Reason::NoSocket => Code::NotFound,
     };

@@ -117,6 +117,7 @@ mod tests {
 
     use super::*;
     use crate::{http::error::HttpError, limits::RetryAfter};
+    use accounts::{access::Denial, config::ProductsConfig};
 
     async fn refused(body: &'static str, refusal: Response) -> (StatusCode, Value) {
         let request = Request::post("/mcp").header(PROTOCOL_VERSION, "2026-07-28");
@@ -154,8 +155,9 @@ mod tests {
                 (StatusCode::TOO_MANY_REQUESTS, &json!("rate_limited"))
             );
         }
-        let public_url = "https://hub.test".to_owned();
-        let unauthorised = HttpError::Unauthorised { public_url }.into_response();
-        assert_eq!(refused(call, unauthorised).await.0, StatusCode::UNAUTHORIZED);
+        let catalogue = ProductsConfig::default().catalogue().expect("valid prices");
+        let (prices, public_url) = (catalogue.into(), "https://hub.test".to_owned());
+        let denied = HttpError::Denied { denial: Denial::NoKey, prices, public_url };
+        assert_eq!(refused(call, denied.into_response()).await.0, StatusCode::UNAUTHORIZED);
     }
 }

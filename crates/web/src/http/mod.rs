@@ -67,8 +67,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     acceptor::Acceptor, asset::OpenBodies, connections::Connections, csrf::FormKey,
-    error_page::ErrorPage, known_paths::KnownPaths, push_limits::PushLimits, service::HttpService,
-    ticket::Tickets,
+    error::HttpError, error_page::ErrorPage, known_paths::KnownPaths, push_limits::PushLimits,
+    service::HttpService, ticket::Tickets,
 };
 pub use self::{
     body::SharedBody,
@@ -81,6 +81,7 @@ pub use self::{
     registry::{Registry, SocketPermit},
 };
 use crate::push::PushSources;
+use accounts::access::Denial;
 
 /// Shared by all requests.
 #[derive(Debug)]
@@ -136,6 +137,12 @@ impl Shared {
     pub(crate) fn base_url(&self, headers: &HeaderMap) -> String {
         let ServerSettings { public_url, server, .. } = &self.parts.settings;
         base_url::base_url(headers, public_url, !server.public_url.is_empty())
+    }
+
+    /// The refusal of a request.
+    pub(crate) fn denied(&self, denial: Denial) -> HttpError {
+        let prices = self.parts.customers.prices.now();
+        HttpError::Denied { denial, prices, public_url: self.parts.settings.public_url.clone() }
     }
 
     /// Whether browsers reach the hub over TLS, its own or a proxy's.

@@ -104,7 +104,7 @@ pub(crate) async fn list(
     let films = shared.parts.hub.films.as_ref().map(|films| films.list(query)).unwrap_or_default();
     let now = wall();
     let may_follow =
-        |name: &str| shared.parts.admission.entitlement.lacking(&caller, name, now).is_none();
+        |name: &str| shared.parts.admission.entitlement.check_channel(&caller, name, now).is_ok();
     let is_listed = |film: &&Arc<FilmSummary>| {
         film.channels.iter().any(|channel| may_follow(channel.name.as_str()))
     };

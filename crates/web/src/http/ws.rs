@@ -24,17 +24,15 @@ use serde_json::Value;
 use tracing::debug;
 
 use super::{
-    Shared, close,
-    credential::{self, Credential, PresentedCredential},
-    error::HttpError,
-    handshake::UpgradeRequest,
-    legacy_sockets,
-    peer::Peer,
-    registry::SocketGuard,
-    transport::Preread,
+    Shared, authorize::identify, close, credential, error::HttpError, handshake::UpgradeRequest,
+    legacy_sockets, peer::Peer, registry::SocketGuard, transport::Preread,
 };
 use crate::clock::wall;
-use accounts::{AccountsError, Addon, Caller, Scope, products::Catalogue};
+use accounts::{
+    Caller,
+    access::{Denial, Resource},
+    products::Catalogue,
+};
 
 /// What happens to a socket after the handshake.
 #[derive(Debug)]
@@ -48,12 +46,7 @@ pub(super) enum Verdict {
 /// Why a socket is refused.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Reason {
-    NoKey,
-    WrongKey,
-    DifferentKeys,
-    WrongAddress,
-    NoScope,
-    NoAddon,
+    Denied(Denial),
     TooMany,
     NoSocket,
 }
@@ -75,11 +68,9 @@ pub(crate) async fn socket(
     let dialect = dialect(request.uri().path()).ok_or(HttpError::NotFound)?;
     let mut upgrade_request = UpgradeRequest::of_request(&request).map_err(HttpError::Handshake)?;
     upgrade_request.agree_to_deflate(&shared);
-    let verdict = match authenticate(&shared, upgrade_request.presented(), peer).await {
-        Ok(Some(caller)) => admit(&shared, caller, peer, dialect, upgrade_request.deflates()),
-        Ok(None) => refuse_unauthenticated(&shared, upgrade_request.presented(), peer, dialect)?,
-        Err(AccountsError::WrongAddress) => Reason::WrongAddress.refuse(dialect),
-        Err(error) => return Err(error.into()),
+    let verdict = match identify(&shared, upgrade_request.presented(), None, peer).await? {
+        Ok(caller) => admit(&shared, caller, peer, dialect, upgrade_request.deflates()),
+        Err(denial) => Reason::Denied(denial).refuse(dialect),
     };
     Ok(upgrade(shared, request, &upgrade_request, verdict))
 }
@@ -95,27 +86,6 @@ pub(crate) async fn unknown(State(shared): State<Arc<Shared>>, request: Request)
     upgrade(shared, request, &upgrade_request, verdict)
 }
 
-/// Resolves a credential to its caller; `None` if it is missing, invalid or ambiguous.
-///
-/// # Errors
-///
-/// [`AccountsError::WrongAddress`] if the key does not work from the peer's address. If the account store fails.
-pub(super) async fn authenticate(
-    shared: &Shared,
-    presented: &PresentedCredential,
-    Peer(from): Peer,
-) -> Result<Option<Caller>, AccountsError> {
-    match presented {
-        PresentedCredential::Nothing | PresentedCredential::Conflicting => Ok(None),
-        PresentedCredential::One(Credential::Key(key)) => {
-            shared.parts.customers.accounts.authenticate(key, from, wall()).await
-        }
-        PresentedCredential::One(Credential::Ticket(ticket)) => {
-            shared.tickets.redeem(ticket, &shared.parts.customers.accounts).await
-        }
-    }
-}
-
 /// Whether this caller may open a socket. `deflates`: compressed messages have been agreed to.
 pub(super) fn admit(
     shared: &Shared,
@@ -125,18 +95,12 @@ pub(super) fn admit(
     deflates: bool,
 ) -> Verdict {
     let now = wall();
-    // A ticket may outlive its key.
-    if !caller.lasts(now) {
-        return Reason::WrongKey.refuse(dialect);
+    let entitlement = &shared.parts.admission.entitlement;
+    if let Err(denial) = entitlement.check(&caller, Resource::Socket, now) {
+        return Reason::Denied(denial).refuse(dialect);
     }
-    if !caller.has_scope(Scope::Stream) {
-        return Reason::NoScope.refuse(dialect);
-    }
-    if !caller.has(Addon::Websocket, now) {
-        return Reason::NoAddon.refuse(dialect);
-    }
-    let prices = shared.parts.admission.entitlement.prices();
-    let permission = || shared.parts.admission.entitlement.permission(&caller, now);
+    let prices = entitlement.prices();
+    let permission = || entitlement.permission(&caller, now);
     let Some((permit, permission)) = shared.parts.admission.registry.enter(caller, permission)
     else {
         return Reason::TooMany.refuse(dialect);
@@ -153,52 +117,27 @@ pub(super) fn admit(
     Verdict::Serve(owner, dialect, caller, prices)
 }
 
-/// Refuses a client without a valid key. One that tries many keys is refused before the upgrade, which would
-/// cost more.
-fn refuse_unauthenticated(
-    shared: &Shared,
-    presented: &PresentedCredential,
-    peer: Peer,
-    dialect: Dialect,
-) -> Result<Verdict, HttpError> {
-    let reason = match presented {
-        PresentedCredential::Nothing => Reason::NoKey,
-        PresentedCredential::One(_) => {
-            shared.parts.admission.limits.wrong_key(peer.0).map_err(HttpError::RateLimited)?;
-            Reason::WrongKey
-        }
-        PresentedCredential::Conflicting => Reason::DifferentKeys,
-    };
-    Ok(reason.refuse(dialect))
-}
-
-const AUTH_FAILED: Code = Code::Host("auth_failed");
-
 impl Reason {
     /// The code of the stream protocol, the message and the close code.
     fn describe(self) -> (Code, &'static str, Close) {
-        let key = "send a valid key: header, subprotocol or query";
+        let close = match self {
+            Self::Denied(denial) => close::of_denial(denial),
+            Self::TooMany => close::TOO_MANY_SOCKETS,
+            Self::NoSocket => close::NOT_FOUND,
+        };
+        let code = Code::Host(close.reason());
         match self {
-            Self::NoKey | Self::WrongKey => (AUTH_FAILED, key, close::UNAUTHORISED),
-            Self::DifferentKeys => (AUTH_FAILED, credential::DIFFERENT, close::UNAUTHORISED),
-            Self::WrongAddress => {
-                (AUTH_FAILED, "the key does not work from this address", close::UNAUTHORISED)
+            Self::Denied(Denial::DifferentKeys) => (code, credential::DIFFERENT, close),
+            Self::Denied(Denial::WrongAddress(_)) => {
+                (code, "the key does not work from this address", close)
             }
-            Self::NoScope => {
-                (AUTH_FAILED, "the key does not have the scope stream", close::UNAUTHORISED)
+            Self::Denied(Denial::Scope(_)) => {
+                (code, "the key does not have the scope stream", close)
             }
-            Self::NoAddon => {
-                let message = "the WebSocket add-on is missing";
-                (Code::Host("addon_required"), message, close::ADDON_REQUIRED)
-            }
-            Self::TooMany => {
-                let message = "the account has as many sockets open as it may";
-                (Code::Limit, message, close::TOO_MANY_SOCKETS)
-            }
-            Self::NoSocket => {
-                let message = "there is no socket at this address";
-                (Code::Host("not_found"), message, close::NOT_FOUND)
-            }
+            Self::Denied(Denial::Addon(_)) => (code, "the WebSocket add-on is missing", close),
+            Self::Denied(_) => (code, "send a valid key: header, subprotocol or query", close),
+            Self::TooMany => (Code::Limit, "the account has as many sockets open as it may", close),
+            Self::NoSocket => (code, "there is no socket at this address", close),
         }
     }
 
@@ -265,7 +204,7 @@ pub(super) async fn hand_over(
                     if renewed.addons == caller.addons
                         && Arc::ptr_eq(&prices, &entitlement.prices()) => {}
                 // Apply what the account has now.
-                Ok(Some(renewed)) if renewed.has(Addon::Websocket, wall()) => {
+                Ok(Some(renewed)) if entitlement.keeps_sockets(&renewed, wall()) => {
                     let permission = entitlement.permission(&renewed, wall());
                     shared.parts.admission.registry.renew(renewed, &permission);
                     fanout.permit(key, &permission, close::expiry(&renewed));

@@ -16,7 +16,7 @@ use crate::{
     http::{Shared, error::HttpError},
     usage::{Counts, DAYS_SHOWN, Day, UsageDay},
 };
-use accounts::{Addon, Caller, Customer, Micros, ZoneName};
+use accounts::{Addon, Caller, Customer, Micros, ZoneName, access::Denial};
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 struct Account {
@@ -93,10 +93,8 @@ pub(crate) async fn show(
     let now = clock::wall();
     let parts = &shared.parts;
     // The account was deleted a moment ago, together with its key.
-    let customer =
-        parts.customers.accounts.customer(caller.account).await?.ok_or_else(|| {
-            HttpError::Unauthorised { public_url: parts.settings.public_url.clone() }
-        })?;
+    let customer = parts.customers.accounts.customer(caller.account).await?;
+    let customer = customer.ok_or_else(|| shared.denied(Denial::WrongKey))?;
     let days = parts.customers.meter.last_30_days(caller.account, now).await?;
     let mut response = Json(account(customer, &days, now)).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -1,5 +1,6 @@
 //! Errors of the REST interface and their responses: SERVICE sections 1.4 and 6.
 
+use accounts::access::Denial;
 use axum::{
     Json,
     response::{IntoResponse, Response},
@@ -23,8 +24,8 @@ pub enum ApiError {
     BadParameter(String),
     /// A parameter's value is none of a closed list, which `accepted` has.
     UnknownValue { detail: String, accepted: Vec<String> },
-    /// Prices of named bookmakers need the Odds add-on.
-    NotEntitled { detail: &'static str },
+    /// The caller has no access to prices of named bookmakers.
+    Denied(Denial),
     /// The request cannot be answered now.
     Unavailable(&'static str),
     /// Too little is known for a prediction.
@@ -97,6 +98,9 @@ impl From<Busy> for ApiError {
     }
 }
 
+const BOOKMAKERS: &str = "Prices of bookmakers by name need the Odds API add-on; those of the slug consensus are for \
+                          every account.";
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut accepted = Vec::new();
@@ -108,9 +112,7 @@ impl IntoResponse for ApiError {
                 accepted = values;
                 (StatusCode::BAD_REQUEST, None, detail)
             }
-            Self::NotEntitled { detail } => {
-                (StatusCode::FORBIDDEN, Some("bookmakers_not_entitled"), detail.to_owned())
-            }
+            Self::Denied(denial) => (denial.status(), Some(denial.code()), BOOKMAKERS.to_owned()),
             Self::Unavailable(detail) => (StatusCode::SERVICE_UNAVAILABLE, None, detail.to_owned()),
             Self::NotPredicted(detail) => {
                 (StatusCode::SERVICE_UNAVAILABLE, Some("not_predicted"), detail.to_owned())

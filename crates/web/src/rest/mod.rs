@@ -51,11 +51,11 @@ pub use self::{
     request::{ApiRequest, ApiResult},
     response::CacheControl,
 };
-use crate::{
-    predict::Predictor,
-    products::{Prices, Product},
+use crate::{predict::Predictor, products::Prices};
+use accounts::{
+    Caller,
+    access::{self, Resource},
 };
-use accounts::{Addon, Caller};
 use history::{query::History, signal_board::SignalBoard};
 use record::{Key, MatchRecord};
 
@@ -94,12 +94,14 @@ pub struct RestParts {
 }
 
 impl Api {
-    /// Whether the caller has prices by bookmaker, which the odds product adds. All accounts see the
-    /// consensus. An access token needs the scope `odds`, even while the odds are free.
-    #[must_use]
-    pub fn sees_bookmakers(&self, caller: &Caller, now: Micros) -> bool {
-        let needed = self.prices.now().needs(Product::Odds, now);
-        caller.may_use(Addon::Odds) && needed.is_none_or(|addon| caller.has(addon, now))
+    /// Whether the caller has prices by bookmaker.
+    ///
+    /// # Errors
+    ///
+    /// If it has not.
+    pub fn check_bookmakers(&self, caller: &Caller, now: Micros) -> Result<(), ApiError> {
+        let decided = access::decide(caller, None, Resource::Bookmakers, &self.prices.now(), now);
+        decided.map_err(ApiError::Denied)
     }
 
     /// Everything known of a match: its current state while it is in play, else its archived one.

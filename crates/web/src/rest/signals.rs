@@ -224,7 +224,7 @@ enum View {
 
 impl View {
     fn new(api: &Api, caller: &Caller) -> Self {
-        if api.sees_bookmakers(caller, now()) { Self::Whole } else { Self::Free }
+        if api.check_bookmakers(caller, now()).is_ok() { Self::Whole } else { Self::Free }
     }
 
     /// A value that only some readers may see.

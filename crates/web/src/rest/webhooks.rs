@@ -24,7 +24,7 @@ use ::webhooks::{
     Delivery, EventKind, InvalidWebhook, PriceBound, PriceCondition, Webhook, WebhookError,
     WebhookTerms, Webhooks,
 };
-use accounts::{AccountsError, Caller, Micros, Scope};
+use accounts::{AccountsError, Caller, Micros, access::Resource};
 
 /// Bytes of a request's body. Fifty patterns of channels of the greatest length fit.
 const BODY_BYTES_MAX: usize = 16 * 1024;
@@ -146,13 +146,10 @@ pub(crate) struct QueuedDelivery {
     id: String,
 }
 
-/// A webhook gets what the account may follow, and outlasts the key that chose what and where. So a key needs every scope for
-/// that, to delete it, for the secret that signs what is sent, and to read what was sent or have it sent again.
-fn check_scopes(caller: &Caller) -> Result<(), HttpError> {
-    match Scope::ALL.into_iter().find(|scope| !caller.has_scope(*scope)) {
-        Some(scope) => Err(HttpError::InsufficientScope { scope }),
-        None => Ok(()),
-    }
+fn check_scopes(shared: &Shared, caller: &Caller) -> Result<(), HttpError> {
+    let entitlement = &shared.parts.admission.entitlement;
+    let decided = entitlement.check(caller, Resource::WebhookTerms, wall());
+    decided.map_err(|denial| shared.denied(denial))
 }
 
 #[derive(Debug, Deserialize)]
@@ -199,7 +196,7 @@ pub(crate) async fn create(
     Extension(caller): Extension<Caller>,
     request: Request,
 ) -> Result<Response, HttpError> {
-    check_scopes(&caller)?;
+    check_scopes(&shared, &caller)?;
     let NewWebhook { url, events, channels, prices } = read(request).await?;
     let (events, prices) = (kinds(&events)?, conditions(&prices)?);
     let terms = WebhookTerms { url, events, channels, prices };
@@ -239,7 +236,7 @@ pub(crate) async fn change(
     let (account, id) = (caller.account.number(), number(&id)?);
     let WebhookChange { url, events, channels, prices, enabled } = read(request).await?;
     if url.is_some() || events.is_some() || channels.is_some() || prices.is_some() {
-        check_scopes(&caller)?;
+        check_scopes(&shared, &caller)?;
     }
     let webhooks = &shared.parts.customers.webhooks;
     let mut terms = webhooks.get(account, id).await?.terms;
@@ -269,7 +266,7 @@ pub(crate) async fn delete(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, HttpError> {
-    check_scopes(&caller)?;
+    check_scopes(&shared, &caller)?;
     shared.parts.customers.webhooks.delete(caller.account.number(), number(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -286,7 +283,7 @@ pub(crate) async fn rotate(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Response, HttpError> {
-    check_scopes(&caller)?;
+    check_scopes(&shared, &caller)?;
     let webhooks = &shared.parts.customers.webhooks;
     let webhook = webhooks.rotate(caller.account.number(), number(&id)?, wall()).await?;
     Ok(answer(StatusCode::OK, WebhookRow::with_secret(webhook, webhooks)))
@@ -326,7 +323,7 @@ pub(crate) async fn deliveries(
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Response, HttpError> {
-    check_scopes(&caller)?;
+    check_scopes(&shared, &caller)?;
     let refused = |_| HttpError::BadRequest("limit and before are integers");
     let Query(page): Query<DeliveryPage> = Query::try_from_uri(request.uri()).map_err(refused)?;
     let limit = page.limit.and_then(|limit| u32::try_from(limit).ok().or(Some(LIMIT_MAX)));
@@ -355,7 +352,7 @@ pub(crate) async fn resend(
     Extension(caller): Extension<Caller>,
     Path((id, message)): Path<(String, String)>,
 ) -> Result<Response, HttpError> {
-    check_scopes(&caller)?;
+    check_scopes(&shared, &caller)?;
     let (account, id) = (caller.account.number(), number(&id)?);
     shared.parts.customers.webhooks.resend(account, id, &message, wall()).await?;
     Ok(answer(StatusCode::ACCEPTED, QueuedDelivery { id: message }))

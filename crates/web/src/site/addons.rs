@@ -16,7 +16,7 @@ use super::{
 use crate::{
     http::ServerParts,
     payments::{Order, OrderState, PaymentError, PaymentMethod},
-    products::{Country, Price, Product, TERMS},
+    products::{Country, Price, TERMS},
 };
 use accounts::{Addon, LedgerEntry, LedgerKind};
 
@@ -122,7 +122,7 @@ fn offer(
     let catalogue = all.of_country(customer.country);
     let price = catalogue.price(addon, founder);
     let list = catalogue.price(addon, false);
-    let is_free = addon == Addon::Odds && catalogue.needs(Product::Odds, visit.now).is_none();
+    let is_free = catalogue.is_free(addon, visit.now);
     AddonPrices {
         standing: AddonStatus::new(catalogue, addon, founder, &customer.addons, visit.now),
         unlocks: offer::unlocks(addon),

@@ -102,9 +102,9 @@ pub(super) async fn show(
     };
     let row = |scope| {
         let (words, addon) = words(scope);
-        let free = scope == Scope::Odds
-            && visit.shared.parts.customers.prices.now().needs(Product::Odds, visit.now).is_none();
-        let lacks = addon.filter(|(addon, _)| !free && !customer.addons.has(*addon, visit.now));
+        let prices = visit.shared.parts.customers.prices.now();
+        let has = |addon| prices.is_free(addon, visit.now) || customer.addons.has(addon, visit.now);
+        let lacks = addon.filter(|(addon, _)| !has(*addon));
         ScopeRow { words, lacks: lacks.map(|(_, name)| name) }
     };
     let mut response = visit.show(&ConsentPage {

@@ -25,7 +25,7 @@ use super::{
     visit::{SignedIn, Visit},
 };
 use crate::http::{Shared, channel, error::HttpError};
-use accounts::{Addon, Customer};
+use accounts::{Addon, Customer, access::Denial};
 
 /// What the pages that follow the stream have in common: how the browser connects.
 #[derive(Debug)]
@@ -155,8 +155,7 @@ pub(super) async fn ticket(form: SignedForm) -> Result<Response, SiteError> {
     let SignedIn { visit, customer } = &form.signed_in;
     let parts = &visit.shared.parts;
     let Some(caller) = parts.customers.accounts.caller_of(customer.account).await? else {
-        return Ok(HttpError::Unauthorised { public_url: parts.settings.public_url.clone() }
-            .into_response());
+        return Ok(visit.shared.denied(Denial::WrongKey).into_response());
     };
     let Some(ticket) = visit.shared.tickets.sell(caller).await? else {
         return Ok(HttpError::Unavailable.into_response());

@@ -11,7 +11,7 @@ use super::{
     page::Shell,
     visit::Visit,
 };
-use crate::products::{Catalogue, Product, TERMS};
+use crate::products::{Catalogue, TERMS};
 use accounts::{Addon, Addons};
 
 #[derive(Debug, Template)]
@@ -100,7 +100,7 @@ fn offer(
     now: accounts::Micros,
 ) -> AddonOffer {
     let (price, list) = (catalogue.price(addon, founder), catalogue.price(addon, false));
-    let is_free = addon == Addon::Odds && catalogue.needs(Product::Odds, now).is_none();
+    let is_free = catalogue.is_free(addon, now);
     AddonOffer {
         slug: addon.as_str(),
         title: title(addon),

@@ -240,7 +240,7 @@ fn bookmakers(
             }
             Ok(Some(slugs))
         }
-        None if api.sees_bookmakers(caller, wall()) => Ok(None),
+        None if api.check_bookmakers(caller, wall()).is_ok() => Ok(None),
         None => Ok(Some(vec![CONSENSUS.to_owned()])),
     }
 }

@@ -81,11 +81,5 @@ fn up_to_date(api: &Api, id: Key, archived: Vec<OddsRow>) -> Vec<OddsRow> {
 
 /// Refuses who has not prices of bookmakers by name.
 pub(in crate::rest) fn needs_bookmakers(api: &Api, caller: &Caller) -> Result<(), ApiError> {
-    if api.sees_bookmakers(caller, wall()) {
-        return Ok(());
-    }
-    Err(ApiError::NotEntitled {
-        detail: "Prices of bookmakers by name need the Odds API add-on; \
-                 those of the slug consensus are for every account.",
-    })
+    api.check_bookmakers(caller, wall())
 }

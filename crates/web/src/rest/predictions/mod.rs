@@ -102,7 +102,7 @@ impl PredictionQuery {
         let wanted: Vec<_> = found.into_iter().filter(|summary| is_wanted(summary)).collect();
         let page = wanted.iter().skip(window.offset).take(window.limit);
         let page: Vec<_> = page.map(Arc::clone).collect();
-        let records = match api.sees_bookmakers(request.caller()?, now()) {
+        let records = match api.check_bookmakers(request.caller()?, now()).is_ok() {
             true => view.records(&self.matches, &page).await?,
             false => Vec::new(),
         };
@@ -123,7 +123,7 @@ pub(in crate::rest) async fn one(request: &ApiRequest) -> Result<Prediction, Api
     if record.summary.status.is_over() {
         return Err(ApiError::NotFound);
     }
-    let sees_prices = api.sees_bookmakers(request.caller()?, now());
+    let sees_prices = api.check_bookmakers(request.caller()?, now()).is_ok();
     row(api, &record.summary, sees_prices.then_some(&record), |_| true).ok_or(TOO_FEW)
 }
 

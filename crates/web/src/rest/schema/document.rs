@@ -214,7 +214,7 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
         // Endpoints reject unknown parameters, and the service rejects URLs that are too long.
         "400" | "414" => has_parameters || product.is_some(),
         "401" | "403" | "429" => product.is_some(),
-        "402" => product.is_some_and(|it| it.addon().is_some()) && !asks_for_no_addon(path),
+        "402" => product.is_some_and(|it| it.addon().is_some()),
         "404" => path.contains('{'),
         // Handlers declare the others themselves.
         _ => false,
@@ -270,11 +270,6 @@ fn tag(path: &str) -> &str {
     ];
     let prefix = PREFIXES.into_iter().find(|(prefix, _)| path.starts_with(prefix));
     prefix.map_or_else(|| path.split('/').nth(1).unwrap_or_default(), |(_, tag)| tag)
-}
-
-/// What every account may use without an add-on.
-fn asks_for_no_addon(path: &str) -> bool {
-    path == ACCOUNT || path == "/api/v2/stream/ticket/"
 }
 
 /// `get_api_v2_events_id_odds`: derived from the path only, so that it stays the same when functions are
