@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use serde_json::{Map, Value, json};
+use client::Frame;
+use serde_json::{Value, json};
 use tokio::{runtime, time::timeout};
 
 use crate::{
     follow::{self, Plan},
     follower::Follower,
-    frame::Frame,
     outcome::Documents,
     plan::ChannelList,
     socket::ReadOutcome,
@@ -34,7 +34,7 @@ pub(crate) fn discover(plan: &Plan) -> Result<Vec<String>> {
             let ReadOutcome::Text(text) = read.context("the hub sends no images")? else {
                 bail!("the hub has closed the connection");
             };
-            let frame: Frame<'_> = serde_json::from_str(&text)?;
+            let frame = Frame::parse(text.as_bytes())?;
             if frame.kind == "subscribed" {
                 answers += 1;
                 due += frame.channels.unwrap_or(1);
@@ -85,20 +85,14 @@ pub(crate) fn subscribe(follows: &[String]) -> Vec<Value> {
 
 /// Subscribes to these names and patterns from the positions that the follower has.
 pub(crate) fn resume(follower: &Follower, follows: &[String]) -> Vec<Value> {
-    let mut commands = Vec::new();
-    for pattern in follows.iter() {
-        let mut from = Map::new();
-        for (name, channel) in &follower.channels {
-            if client::covers(pattern, name) {
-                from.insert(name.clone(), json!({"epoch": channel.epoch, "seq": channel.seq}));
-            }
+    let mut commands = subscribe(follows);
+    for (command, wanted) in commands.iter_mut().zip(follows) {
+        let positions = follower.channels.iter();
+        let positions =
+            positions.map(|(name, channel)| (name.as_str(), channel.epoch.as_str(), channel.seq));
+        if let (Some(from), _) = client::resume_from(wanted, positions, usize::MAX) {
+            command["from"] = from;
         }
-        let from = match from.remove(pattern.as_str()) {
-            Some(exact) => exact,
-            None => Value::Object(from),
-        };
-        let id = commands.len();
-        commands.push(json!({"op": "subscribe", "id": id, "ch": pattern, "from": from}));
     }
     commands
 }

@@ -194,7 +194,7 @@ pub(crate) async fn compare(
         match read {
             ReadOutcome::Text(text) => {
                 if let Some(channel) = side.take(&text) {
-                    comparison.compare(channel, follower, &fresh);
+                    comparison.compare(&channel, follower, &fresh);
                 }
             }
             ReadOutcome::End(how) => {

@@ -3,14 +3,18 @@
 //! Frames go in, counts and documents come out: no socket, no clock. The rules are those of the
 //! protocol page: an update applies from `prev` to before `seq`, a merged update states its number
 //! of changes, no event arrives twice, and a beat contains only positions that were sent.
+//!
+//! Frames, the order of updates and patches are those of the Rust client. Its `Session` hides and repairs what is counted here
+//! as a fault of the hub.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashSet},
+};
 
-use client::merge_patch;
-use serde::Serialize;
-use serde_json::Value;
-
-use crate::frame::{Event, Frame};
+use client::{Frame, UpdateOrder, merge_patch};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
 
 /// One client's view.
 #[derive(Debug, Default)]
@@ -32,6 +36,12 @@ pub(crate) struct Channel {
     pub(crate) seq: u64,
     pub(crate) document: Value,
     eids: HashSet<String>,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow)]
+    eid: Cow<'a, str>,
 }
 
 /// Counts of what arrived, and of the faults in it.
@@ -78,44 +88,44 @@ impl Follower {
     }
 
     /// Handles the text of one message. Returns the name of the channel whose position has moved.
-    pub(crate) fn take<'a>(&mut self, text: &'a str) -> Option<&'a str> {
+    pub(crate) fn take<'a>(&mut self, text: &'a str) -> Option<Cow<'a, str>> {
         self.counts.frames += 1;
         self.counts.bytes += text.len() as u64;
-        let frame: Frame<'a> = match serde_json::from_str(text) {
+        let frame: Frame<'a> = match Frame::parse(text.as_bytes()) {
             Ok(frame) => frame,
             Err(error) => {
                 self.wrong(|counts| &mut counts.errors, format!("not a frame: {error}"));
                 return None;
             }
         };
-        match (frame.kind, frame.ch) {
-            ("image", Some(ch)) => self.image(ch, &frame).then_some(ch),
-            ("update", Some(ch)) => self.update(ch, &frame).then_some(ch),
-            ("resync", _) => {
-                self.counts.resyncs += 1;
-                None
+        let has_moved = match (&*frame.kind, frame.ch.as_deref()) {
+            ("image", Some(ch)) => self.image(ch, &frame),
+            ("update", Some(ch)) => self.update(ch, &frame),
+            _ => {
+                self.other(&frame);
+                false
             }
-            ("beat", _) => {
-                self.beat(&frame);
-                None
-            }
+        };
+        frame.ch.filter(|_| has_moved)
+    }
+
+    fn other(&mut self, frame: &Frame<'_>) {
+        match (&*frame.kind, frame.ch.as_deref()) {
+            ("resync", _) => self.counts.resyncs += 1,
+            ("beat", _) => self.beat(frame),
             // The channel is gone: its match ended long ago.
-            ("unsubscribed", Some(ch)) => {
-                self.channels.remove(ch);
-                None
-            }
+            ("unsubscribed", Some(ch)) => drop(self.channels.remove(ch)),
             ("error", _) => {
-                let code = frame.code.unwrap_or("without a code");
+                let code = frame.code.as_deref().unwrap_or("without a code");
                 self.wrong(|counts| &mut counts.errors, format!("refused: {code}"));
-                None
             }
-            ("bye", _) if self.moves => None,
+            ("", _) => self.wrong(|counts| &mut counts.errors, "no type of a frame".to_owned()),
+            ("bye", _) if self.moves => {}
             ("bye", _) => {
-                let why = frame.why.unwrap_or("without a reason");
+                let why = frame.why.as_deref().unwrap_or("without a reason");
                 self.wrong(|counts| &mut counts.errors, format!("sent away: {why}"));
-                None
             }
-            _ => None,
+            _ => {}
         }
     }
 
@@ -125,7 +135,8 @@ impl Follower {
     }
 
     fn image(&mut self, ch: &str, frame: &Frame<'_>) -> bool {
-        let (Some(epoch), Some(seq), Some(data)) = (frame.epoch, frame.seq, frame.data) else {
+        let (Some(epoch), Some(seq), Some(data)) = (frame.epoch.as_deref(), frame.seq, frame.data)
+        else {
             self.wrong(|counts| &mut counts.errors, format!("{ch}: an image lacks a field"));
             return false;
         };
@@ -140,7 +151,7 @@ impl Follower {
         epoch.clone_into(&mut channel.epoch);
         channel.seq = seq;
         if keeps_documents {
-            channel.document = parse(data.get());
+            channel.document = parse(data);
         }
         if is_back {
             let fault = format!("{ch}: an image of {seq} after {last_seq}");
@@ -159,12 +170,13 @@ impl Follower {
             self.wrong(|counts| &mut counts.gaps, format!("{ch}: an update before any image"));
             return false;
         };
-        if seq <= last_seq {
+        let order = UpdateOrder::new(last_seq, prev, seq);
+        if order == UpdateOrder::Old {
             let fault = format!("{ch}: {seq} came again at {last_seq}");
             self.wrong(|counts| &mut counts.duplicates, fault);
             return false;
         }
-        if prev > last_seq {
+        if order == UpdateOrder::Gap {
             let fault = format!("{ch}: nothing between {last_seq} and {prev}");
             self.wrong(|counts| &mut counts.gaps, fault);
         }
@@ -177,21 +189,27 @@ impl Follower {
                 self.wrong(|counts| &mut counts.errors, fault);
             }
         }
-        self.events(ch, &frame.events);
+        if let Some(events) = frame.events {
+            self.events(ch, events);
+        }
         if let Some(channel) = self.channels.get_mut(ch) {
             channel.seq = seq;
             if let Some(patch) = frame.patch.filter(|_| self.keeps_documents) {
-                merge_patch(&mut channel.document, parse(patch.get()));
+                merge_patch(&mut channel.document, parse(patch));
             }
         }
         true
     }
 
-    fn events(&mut self, ch: &str, events: &[Event<'_>]) {
+    fn events(&mut self, ch: &str, events: &RawValue) {
+        let Ok(events) = serde_json::from_str::<Vec<Event<'_>>>(events.get()) else {
+            self.wrong(|counts| &mut counts.errors, format!("{ch}: an event lacks its eid"));
+            return;
+        };
         self.counts.events += events.len() as u64;
         for Event { eid } in events {
             let Some(channel) = self.channels.get_mut(ch) else { return };
-            if !channel.eids.insert(eid.clone().into_owned()) {
+            if !channel.eids.insert(eid.to_string()) {
                 let fault = format!("{ch}: event {eid} came again");
                 self.wrong(|counts| &mut counts.duplicates, fault);
             }
@@ -201,7 +219,7 @@ impl Follower {
     /// A beat states the positions that the frames before it lead to.
     fn beat(&mut self, frame: &Frame<'_>) {
         for (ch, head) in &frame.heads {
-            let last_seq = self.channels.get(*ch).map_or(0, |channel| channel.seq);
+            let last_seq = self.channels.get(ch).map_or(0, |channel| channel.seq);
             if *head > last_seq {
                 let fault = format!("{ch}: the beat says {head}, frames led to {last_seq}");
                 self.wrong(|counts| &mut counts.gaps, fault);
@@ -246,8 +264,8 @@ impl Counts {
     }
 }
 
-fn parse(text: &str) -> Value {
-    serde_json::from_str(text).expect("a part of JSON is JSON")
+fn parse(part: &RawValue) -> Value {
+    serde_json::from_str(part.get()).expect("a part of JSON is JSON")
 }
 
 #[cfg(test)]

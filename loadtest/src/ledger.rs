@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use client::Frame;
+
 use crate::{
     channels::{Channels, Message},
     follower::Follower,
-    frame,
     latency::Latencies,
     payload,
     plan::{CONTROL, ChannelList, Phases, Plan, View},
@@ -260,18 +261,19 @@ impl Ledger {
         if text.starts_with(BEAT) && reader.class != CONTROL && !reader.picks() {
             return;
         }
-        let Ok(frame) = serde_json::from_slice::<frame::Frame<'_>>(text) else {
+        let frame = Frame::parse(text).ok().filter(|frame| !frame.kind.is_empty());
+        let Some(frame) = frame else {
             self.counts(reader).errors += 1;
             self.tally.fault(|| "a text that is not a frame".to_owned());
             return;
         };
-        match (frame.kind, frame.ch) {
+        match (&*frame.kind, frame.ch.as_deref()) {
             ("subscribed", Some(_)) => self.subscribed(reader, &frame),
             ("image", Some(ch)) => self.image(reader, ch, &frame),
             ("resync", _) => self.counts(reader).resyncs += 1,
             ("beat", _) => {
-                for (name, head) in frame.heads {
-                    let ch = self.channels.number(name);
+                for (name, head) in &frame.heads {
+                    let (ch, head) = (self.channels.number(name), *head);
                     if reader.class == CONTROL {
                         self.channels.reached(ch, head);
                     } else if let Some(changes) = reader.positions.confirm(ch, head) {
@@ -281,21 +283,23 @@ impl Ledger {
             }
             ("unsubscribed", Some(ch)) => self.unsubscribed(reader, ch),
             ("error", _) => {
-                let code = frame.code.unwrap_or("without a code");
+                let code = frame.code.as_deref().unwrap_or("without a code");
+                let ch = frame.ch.as_deref().unwrap_or_default();
                 self.counts(reader).errors += 1;
-                self.tally.fault(|| format!("refused: {code} {}", frame.ch.unwrap_or_default()));
+                self.tally.fault(|| format!("refused: {code} {ch}"));
             }
             // Its socket continues at another hub.
-            ("bye", _) if self.plan.has_several_hubs() && frame.why == Some("drain") => {}
+            ("bye", _) if self.plan.has_several_hubs() && frame.why.as_deref() == Some("drain") => {
+            }
             ("bye", _) => {
-                let why = frame.why.unwrap_or("without a reason");
+                let why = frame.why.as_deref().unwrap_or("without a reason");
                 self.tally.fault(|| format!("sent away: {why}"));
             }
             _ => {}
         }
     }
 
-    fn subscribed(&mut self, reader: &mut Reader, frame: &frame::Frame<'_>) {
+    fn subscribed(&mut self, reader: &mut Reader, frame: &Frame<'_>) {
         reader.unanswered = reader.unanswered.saturating_sub(1);
         if reader.resumes && frame.channels.is_none() {
             let counts = self.counts(reader);
@@ -325,8 +329,8 @@ impl Ledger {
         }
     }
 
-    fn image(&mut self, reader: &mut Reader, ch: &str, frame: &frame::Frame<'_>) {
-        let (Some(epoch), Some(seq)) = (frame.epoch, frame.seq) else {
+    fn image(&mut self, reader: &mut Reader, ch: &str, frame: &Frame<'_>) {
+        let (Some(epoch), Some(seq)) = (frame.epoch.as_deref(), frame.seq) else {
             self.counts(reader).errors += 1;
             self.tally.fault(|| format!("{ch}: an image lacks a field"));
             return;

@@ -14,7 +14,6 @@ mod clock;
 mod documents;
 mod follow;
 mod follower;
-mod frame;
 mod hub;
 mod inflate;
 mod latency;

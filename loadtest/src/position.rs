@@ -1,5 +1,10 @@
 //! How far one socket has come on each of its channels, and how a message relates to that: the next
 //! one, one that leaves a gap, one that fills a gap, or a duplicate. No bytes, no socket.
+//!
+//! What a gap is decides [`UpdateOrder`] of the Rust client. A [`client::Session`] would request what is missing; here it is
+//! counted.
+
+use client::UpdateOrder;
 
 /// The position of a socket on one channel. Small, because there is one for each socket and
 /// channel.
@@ -107,11 +112,12 @@ impl Positions {
     pub(crate) fn take(&mut self, ch: u32, prev: u64, seq: u64) -> MessageOrder {
         let Ok(at) = self.index(ch) else { return MessageOrder::Stray };
         let last = self.positions[at].seq;
-        if seq <= last {
+        let order = UpdateOrder::new(last, prev, seq);
+        if order == UpdateOrder::Old {
             return self.behind(ch, seq);
         }
         self.positions[at].seq = seq;
-        if prev <= last {
+        if order == UpdateOrder::Next {
             return MessageOrder::Next { changes: seq - last };
         }
         let room = HOLES_MAX.saturating_sub(self.holes.len());

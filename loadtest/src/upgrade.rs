@@ -1,6 +1,6 @@
 //! From a TCP connection to a WebSocket, and the first commands: bytes, no socket.
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::{
     channels::Channels,
@@ -98,7 +98,11 @@ pub(crate) fn subscribes(
         if let Some(pick) = &view.pick {
             command["pick"] = json!(**pick);
         }
-        if let Some(from) = from(ch, positions, channels) {
+        let positions = positions.all().iter().map(|position| {
+            (channels.name(position.ch), channels.epoch_name(position.epoch), position.seq)
+        });
+        // The hub sends the images of those that find no room, and reports it.
+        if let (Some(from), _) = client::resume_from(ch, positions, POSITIONS_BYTES_MAX) {
             command["from"] = from;
         }
         command.to_string()
@@ -106,31 +110,10 @@ pub(crate) fn subscribes(
     follows.iter().enumerate().map(command).collect()
 }
 
-fn from(ch: &str, positions: &Positions, channels: &Channels) -> Option<Value> {
-    let mut bytes = 0;
-    let mut from = Map::new();
-    for position in positions.all() {
-        let name = channels.name(position.ch);
-        if !client::covers(ch, name) {
-            continue;
-        }
-        let epoch = channels.epoch_name(position.epoch);
-        let at = json!({"epoch": epoch, "seq": position.seq});
-        if name == ch {
-            return Some(at);
-        }
-        bytes += name.len() + epoch.len() + 48;
-        if bytes > POSITIONS_BYTES_MAX {
-            // The hub sends the images of those that had no room, and reports it.
-            break;
-        }
-        from.insert(name.to_owned(), at);
-    }
-    (!from.is_empty()).then_some(Value::Object(from))
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     #[test]

@@ -1,7 +1,7 @@
 //! One document, its position, and how far it can be trusted.
 
 use data_encoding::HEXLOWER;
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::session::Millis;
@@ -16,7 +16,7 @@ pub struct Channel {
     pub epoch: String,
     /// The sequence of the position.
     pub seq: u64,
-    /// The document; null before the first image.
+    /// The document; null before the first image, and if the driver keeps documents itself.
     pub data: Value,
     /// The code with which the hub refused or ended the channel.
     pub refused: Option<String>,
@@ -86,9 +86,8 @@ impl Channel {
     }
 
     /// Where to resume from; `None` without a document, or if resuming has failed twice.
-    pub(crate) fn from(&self) -> Option<Value> {
-        let can_resume = !self.epoch.is_empty() && self.doubts < 2;
-        can_resume.then(|| json!({"epoch": self.epoch, "seq": self.seq}))
+    pub(crate) fn position(&self) -> Option<(&str, u64)> {
+        (!self.epoch.is_empty() && self.doubts < 2).then_some((self.epoch.as_str(), self.seq))
     }
 
     pub(crate) fn stale_after(&self) -> Millis {
@@ -100,7 +99,7 @@ impl Channel {
         if self.refused.is_some() {
             return Health::Refused;
         }
-        if self.data.is_null() {
+        if self.epoch.is_empty() {
             return Health::Waiting;
         }
         if !is_open {

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::channel::Channel;
 
-/// More than any `id` will have.
-const ID_BYTES: usize = 20;
+/// More than `id` and `every_ms` take.
+const OPTIONS_BYTES: usize = 48;
 
 /// What the hub allows, from `hello`.
 #[derive(Debug, Clone)]
@@ -51,10 +51,12 @@ pub(crate) fn repair(name: &str, channels: &BTreeMap<String, Channel>) -> [Reque
 
 fn by_name(name: &str, channels: &BTreeMap<String, Channel>) -> Request {
     let mut command = fields(json!({"op": "subscribe", "ch": name}));
-    if let Some(from) = channels.get(name).and_then(Channel::from) {
-        command.insert("from".to_owned(), from);
-    }
+    command.extend(from(name, channels).map(|from| ("from".to_owned(), from)));
     Request { command, asks: vec![name.to_owned()] }
+}
+
+fn from(name: &str, channels: &BTreeMap<String, Channel>) -> Option<Value> {
+    channels.get(name)?.position().map(|(epoch, seq)| json!({"epoch": epoch, "seq": seq}))
 }
 
 fn unsubscribe(name: &str) -> Request {
@@ -67,11 +69,11 @@ fn batches(
     channels: &BTreeMap<String, Channel>,
     limits: &Limits,
 ) -> Vec<Request> {
-    let empty = json!({"op": "subscribe", "id": "", "chs": []}).to_string().len() + ID_BYTES;
+    let empty = json!({"op": "subscribe", "id": "", "chs": []}).to_string().len() + OPTIONS_BYTES;
     let mut requests = Vec::new();
     let (mut entries, mut asks, mut size) = (Vec::new(), Vec::new(), empty);
     for name in names {
-        let entry = match channels.get(*name).and_then(Channel::from) {
+        let entry = match from(name, channels) {
             Some(from) => json!({"ch": name, "from": from}),
             None => json!(name),
         };
@@ -103,30 +105,48 @@ fn by_pattern(
     limits: &Limits,
 ) -> Vec<Request> {
     let mut command = fields(json!({"op": "subscribe", "ch": pattern}));
-    let mut size =
-        json!({"op": "subscribe", "id": "", "ch": pattern, "from": {}}).to_string().len()
-            + ID_BYTES;
-    let (mut from, mut rest) = (Map::new(), Vec::new());
-    for (name, channel) in channels {
+    let empty = json!({"op": "subscribe", "id": "", "ch": pattern, "from": {}}).to_string().len();
+    let room = limits.from_bytes.saturating_sub(empty + OPTIONS_BYTES);
+    let positions = channels.iter().filter_map(|(name, channel)| {
         // One that is followed by name as well resumes by its own command.
-        if !covers(pattern, name) || wanted.contains(name) {
-            continue;
-        }
-        let Some(position) = channel.from() else { continue };
-        size += position.to_string().len() + name.len() + 4;
-        if size > limits.from_bytes {
-            rest.push(name);
-        } else {
-            from.insert(name.clone(), position);
-        }
-    }
-    if !from.is_empty() {
-        command.insert("from".to_owned(), from.into());
-    }
+        let is_resumed = covers(pattern, name) && !wanted.contains(name);
+        let (epoch, seq) = channel.position().filter(|_| is_resumed)?;
+        Some((name.as_str(), epoch, seq))
+    });
+    let (from, rest) = resume_from(pattern, positions, room);
+    command.extend(from.map(|from| ("from".to_owned(), from)));
     let mut requests: Vec<Request> = rest.iter().map(|name| by_name(name, channels)).collect();
     requests.push(Request { command, asks: vec![pattern.to_owned()] });
     requests.extend(rest.iter().map(|name| unsubscribe(name)));
     requests
+}
+
+/// `from` of a `subscribe` to a name or a pattern: the position of the channel, or those of the channels that the pattern
+/// covers, in at most so many bytes. `positions` are channels with epoch and sequence. Returns also the channels that found no
+/// room.
+#[must_use]
+pub fn resume_from<'a>(
+    wanted: &str,
+    positions: impl IntoIterator<Item = (&'a str, &'a str, u64)>,
+    bytes: usize,
+) -> (Option<Value>, Vec<&'a str>) {
+    let (mut from, mut rest, mut size) = (Map::new(), Vec::new(), 0);
+    for (ch, epoch, seq) in positions {
+        if !covers(wanted, ch) {
+            continue;
+        }
+        let position = json!({"epoch": epoch, "seq": seq});
+        if ch == wanted {
+            return (Some(position), Vec::new());
+        }
+        size += position.to_string().len() + ch.len() + 4;
+        if size > bytes {
+            rest.push(ch);
+        } else {
+            from.insert(ch.to_owned(), position);
+        }
+    }
+    ((!from.is_empty()).then_some(Value::Object(from)), rest)
 }
 
 /// Whether a name contains `*` for a segment.
@@ -185,6 +205,6 @@ mod tests {
         let within = pattern.command["from"].as_object().expect("positions").len();
         assert_eq!((resumed + within, requests.len()), (9, 1 + 2 * resumed));
         assert!(resumed > 0 && within > 0);
-        assert!(Value::from(pattern.command.clone()).to_string().len() + ID_BYTES <= 250);
+        assert!(Value::from(pattern.command.clone()).to_string().len() + OPTIONS_BYTES <= 250);
     }
 }

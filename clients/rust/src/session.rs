@@ -8,10 +8,11 @@ use std::{
     mem,
 };
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json, value::RawValue};
 
 use crate::{
     channel::{Channel, Health},
+    frame::{Frame, FrameLimits, UpdateOrder},
     merge_patch,
     request::{self, Limits, Request, covers, is_pattern},
 };
@@ -24,8 +25,9 @@ pub const FINAL_CODES: [u16; 5] = [4401, 4402, 4404, 4410, 4413];
 
 /// Until `hello` brings the real one.
 const BEAT_MS: Millis = 5_000;
-/// A shorter interval of beats would be no measure of silence.
+/// A shorter interval of beats would be no measure of silence, and a longer one no sign of life.
 const BEAT_MS_MIN: Millis = 100;
+const BEAT_MS_MAX: Millis = 600_000;
 /// From opening the socket to `hello`.
 const CONNECT_MS_MAX: Millis = 15_000;
 /// The first wait before another attempt, doubled with each attempt up to the largest.
@@ -43,6 +45,23 @@ pub enum Output {
     Changed { ch: String, events: Vec<Value> },
 }
 
+/// What a frame means for the documents of the driver that keeps them itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    None,
+    /// The `data` of the frame replaces the document of its channel.
+    Image,
+    /// The `patch` of the frame applies to the document of its channel. Its events happened, unless they were known before.
+    Update { has_new_events: bool },
+    /// Something before the update is missing, and is requested. The update does not apply.
+    Gap,
+    /// These channels have ended: their documents are to be discarded.
+    Ended(Vec<String>),
+    /// The hub refused these names and patterns. One that is not followed itself is a channel of a pattern, and has ended.
+    Refused(Vec<String>),
+}
+
 /// Why a connection has to be given up.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
@@ -58,6 +77,7 @@ pub enum FrameError {
 #[derive(Debug)]
 pub struct Session {
     follows: BTreeSet<String>,
+    every_ms: Millis,
     channels: BTreeMap<String, Channel>,
     outputs: Vec<Output>,
     is_open: bool,
@@ -82,6 +102,7 @@ impl Session {
         let limits = Limits { has_batch: false, from_bytes: 16_384, entries: 1_000 };
         Self {
             follows: follows.into_iter().collect(),
+            every_ms: 0,
             channels: BTreeMap::new(),
             outputs: Vec::new(),
             is_open: false,
@@ -99,7 +120,14 @@ impl Session {
         }
     }
 
-    /// The channels with a document, and those that the hub refuses.
+    /// Asks for at most one update of values for each channel in that many milliseconds.
+    #[must_use]
+    pub fn with_every_ms(mut self, every_ms: Millis) -> Self {
+        self.every_ms = every_ms;
+        self
+    }
+
+    /// The channels with a document, those that are expected, and those that the hub refuses.
     #[must_use]
     pub fn channels(&self) -> &BTreeMap<String, Channel> {
         &self.channels
@@ -109,6 +137,29 @@ impl Session {
     #[must_use]
     pub fn health(&self, channel: &Channel, now: Millis) -> Health {
         channel.judge(now, self.is_open, self.hub_is_stale)
+    }
+
+    /// Whether the hub has answered all that this connection asked for.
+    #[must_use]
+    pub fn is_answered(&self) -> bool {
+        self.is_open && self.asked.is_empty()
+    }
+
+    /// Whether each of these channels has arrived at its head on this connection.
+    #[must_use]
+    pub fn has_reached(&self, heads: &BTreeMap<String, u64>) -> bool {
+        heads.iter().all(|(ch, head)| {
+            self.channels.get(ch).is_some_and(|channel| channel.synced && channel.seq >= *head)
+        })
+    }
+
+    /// Forgets the position of a channel, because the driver has no document of it any more. If beats name it, its image is
+    /// requested.
+    pub fn discard(&mut self, ch: &str) {
+        let Some(refused) = self.channels.remove(ch).map(|channel| channel.refused) else { return };
+        if refused.is_some() {
+            self.channels.insert(ch.to_owned(), Channel { refused, ..Channel::default() });
+        }
     }
 
     /// Returns what has to be performed, in order, and forgets it.
@@ -198,145 +249,165 @@ impl Session {
     ///
     /// If the hub does not follow the protocol. Its later frames cannot be trusted either.
     pub fn receive(&mut self, text: &str, now: Millis) -> Result<(), FrameError> {
-        let mut frame: Map<String, Value> = serde_json::from_str(text)?;
-        self.last_frame_at = now;
-        self.pinged = false;
-        let kind = frame.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
-        match kind.as_str() {
-            "hello" => self.hello(&frame, now),
-            "subscribed" => self.subscribed(&frame, now),
-            "image" => self.image(&mut frame, now)?,
-            "update" => self.update(&mut frame, now)?,
-            "resync" => {
-                if let Some(channel) = self.channels.get_mut(text_of(&frame, "ch")) {
-                    channel.image_due = Some(text_of(&frame, "why").to_owned());
-                    channel.synced = false;
-                }
-            }
-            "beat" => self.beat(&frame, now),
-            "stale" => self.hub_is_stale = true,
-            "unsubscribed" if !has(&frame, "id") => {
-                self.gone(text_of(&frame, "ch"), "not_tracked", true, now);
-            }
-            "entitlement" => {
-                let ended = frame.get("ended").and_then(Value::as_array).into_iter().flatten();
-                let ended: Vec<&str> = ended.filter_map(Value::as_str).collect();
-                for name in ended {
-                    self.gone(name, "not_entitled", false, now);
-                }
-            }
-            "error" => {
-                let retry = frame.get("retry").and_then(Value::as_bool).unwrap_or_default();
-                for name in self.answered(&frame) {
-                    self.refuse(&name, text_of(&frame, "code"), retry, now);
-                }
-            }
-            "bye" => {
-                self.reconnect_after_ms = frame.get("reconnect_after_ms").and_then(Value::as_u64);
-            }
-            _ => {}
+        let frame = Frame::parse(text.as_bytes())?;
+        // Before the position moves, so that no document stays behind its own.
+        let (data, patch, events) = (parse(frame.data)?, parse(frame.patch)?, parse(frame.events)?);
+        let effect = self.track(&frame, now)?;
+        let ch = frame.ch.unwrap_or_default().into_owned();
+        let Some(channel) = self.channels.get_mut(&ch) else { return Ok(()) };
+        match (&effect, patch) {
+            (Effect::Image, _) => channel.data = data.unwrap_or_default(),
+            (Effect::Update { .. }, Some(patch)) => merge_patch(&mut channel.data, patch),
+            (Effect::Update { .. }, None) => {}
+            _ => return Ok(()),
         }
+        let events = match (effect, events) {
+            (Effect::Update { has_new_events: true }, Some(Value::Array(events))) => events,
+            _ => Vec::new(),
+        };
+        self.outputs.push(Output::Changed { ch, events });
         Ok(())
     }
 
-    fn hello(&mut self, frame: &Map<String, Value>, now: Millis) {
+    /// Handles a frame as [`receive`](Self::receive) does, but for its document: for a driver that keeps documents itself. The
+    /// channels then have no `data`.
+    ///
+    /// # Errors
+    ///
+    /// As `receive`.
+    pub fn track(&mut self, frame: &Frame<'_>, now: Millis) -> Result<Effect, FrameError> {
+        self.last_frame_at = now;
+        self.pinged = false;
+        let ch = frame.ch.as_deref().unwrap_or_default();
+        match &*frame.kind {
+            "hello" => self.hello(frame, now),
+            "subscribed" => return self.subscribed(frame, now),
+            "image" => return self.image(ch, frame, now),
+            "update" => return self.update(ch, frame, now),
+            "resync" => {
+                if let Some(channel) = self.channels.get_mut(ch) {
+                    channel.image_due = Some(frame.why.as_deref().unwrap_or_default().to_owned());
+                    channel.synced = false;
+                }
+            }
+            "beat" => self.beat(frame, now),
+            "stale" => self.hub_is_stale = true,
+            "unsubscribed" if frame.id.is_none() => {
+                self.gone(ch, "not_tracked", true, now);
+                return Ok(Effect::Ended(vec![ch.to_owned()]));
+            }
+            "entitlement" => {
+                for name in &frame.ended {
+                    self.gone(name, "not_entitled", false, now);
+                }
+                return Ok(Effect::Ended(frame.ended.clone()));
+            }
+            "error" => {
+                let names = self.answered(frame.id);
+                for name in &names {
+                    self.refuse(name, frame.code.as_deref().unwrap_or_default(), frame.retry, now);
+                }
+                return Ok(refused(names));
+            }
+            "bye" => self.reconnect_after_ms = frame.reconnect_after_ms,
+            _ => {}
+        }
+        Ok(Effect::None)
+    }
+
+    fn hello(&mut self, frame: &Frame<'_>, now: Millis) {
         if self.is_open {
             return;
         }
         self.is_open = true;
         self.opened_at = Some(now);
-        self.beat_ms = number(frame, "beat_ms").unwrap_or(BEAT_MS).max(BEAT_MS_MIN);
-        let limits = frame.get("limits").and_then(Value::as_object);
-        let limit =
-            |name| limits.and_then(|it| number(it, name)).and_then(|it| usize::try_from(it).ok());
-        let features = frame.get("features").and_then(Value::as_array).into_iter().flatten();
+        self.beat_ms = frame.beat_ms.unwrap_or(BEAT_MS).clamp(BEAT_MS_MIN, BEAT_MS_MAX);
+        let FrameLimits { channels, command_bytes, from_bytes } = frame.limits;
         self.limits = Limits {
-            has_batch: features.into_iter().any(|it| it == "batch"),
-            from_bytes: limit("from_bytes").or_else(|| limit("command_bytes")).unwrap_or(16_384),
-            entries: limit("channels").unwrap_or(1_000).max(1),
+            has_batch: frame.features.iter().any(|it| it == "batch"),
+            from_bytes: from_bytes.or(command_bytes).unwrap_or(16_384),
+            entries: channels.unwrap_or(1_000).max(1),
         };
         let everything: Vec<String> = self.follows.iter().cloned().collect();
         self.ask(&everything, now);
     }
 
-    fn subscribed(&mut self, frame: &Map<String, Value>, now: Millis) {
-        let answers = frame.get("chs").and_then(Value::as_object);
-        for name in self.answered(frame) {
-            let answer = match answers {
-                Some(answers) => answers.get(&name).and_then(Value::as_object),
+    fn subscribed(&mut self, frame: &Frame<'_>, now: Millis) -> Result<Effect, FrameError> {
+        let answers: Option<BTreeMap<String, Frame<'_>>> =
+            frame.chs.map(|chs| serde_json::from_str(chs.get())).transpose()?;
+        let mut names = Vec::new();
+        for name in self.answered(frame.id) {
+            let answer = match &answers {
+                Some(answers) => answers.get(&name),
                 None => Some(frame),
             };
             match answer {
-                Some(answer) if !has(answer, "error") => self.confirmed(&name, answer, now),
+                Some(answer) if answer.error.is_none() => self.confirmed(&name, answer, now),
                 answer => {
-                    let code = answer.map_or("not_tracked", |it| text_of(it, "error"));
+                    let code = answer.and_then(|it| it.error.as_deref()).unwrap_or("not_tracked");
                     self.refuse(&name, code, code == "not_tracked", now);
+                    names.push(name);
                 }
             }
         }
+        Ok(refused(names))
     }
 
-    fn confirmed(&mut self, name: &str, answer: &Map<String, Value>, now: Millis) {
+    fn confirmed(&mut self, name: &str, answer: &Frame<'_>, now: Millis) {
         if is_pattern(name) {
             return;
         }
         let channel = self.channels.entry(name.to_owned()).or_default();
         channel.refused = None;
-        if answer.get("resumed") == Some(&Value::Bool(true)) {
+        if answer.resumed == Some(true) {
             channel.synced = true;
             channel.heard = now;
         } else {
-            let why = answer.get("why").and_then(Value::as_str).unwrap_or("subscribed");
+            let why = answer.why.as_deref().unwrap_or("subscribed");
             channel.image_due = Some(why.to_owned());
         }
     }
 
-    fn image(&mut self, frame: &mut Map<String, Value>, now: Millis) -> Result<(), FrameError> {
-        let (seq, data) = (required(frame, "image", "seq")?, frame.remove("data"));
-        let Some(data @ Value::Object(_)) = data else {
-            return Err(FrameError::Lacks { kind: "image".to_owned(), field: "data" });
-        };
-        let (ch, epoch) = (text_of(frame, "ch").to_owned(), text_of(frame, "epoch"));
-        if !self.follows.iter().any(|pattern| covers(pattern, &ch)) {
-            return Ok(());
+    fn image(&mut self, ch: &str, frame: &Frame<'_>, now: Millis) -> Result<Effect, FrameError> {
+        let seq = required(frame, frame.seq, "seq")?;
+        required(frame, frame.data.filter(|data| data.get().starts_with('{')), "data")?;
+        let epoch = required(frame, frame.epoch.as_deref(), "epoch")?;
+        if !self.covers(ch) {
+            return Ok(Effect::None);
         }
-        let channel = self.channels.entry(ch.clone()).or_default();
+        let channel = self.channels.entry(ch.to_owned()).or_default();
         // An image may be older than what was there, and be overtaken again by updates that are known: their values are due,
         // their events are not.
         let continues = channel.epoch == epoch && channel.image_due.as_deref() != Some("ahead");
         channel.delivered = if continues { channel.delivered.max(seq) } else { seq };
         epoch.clone_into(&mut channel.epoch);
         channel.seq = seq;
-        channel.data = data;
-        self.current(&ch, now);
-        self.outputs.push(Output::Changed { ch, events: Vec::new() });
-        Ok(())
+        self.current(ch, now);
+        Ok(Effect::Image)
     }
 
-    fn update(&mut self, frame: &mut Map<String, Value>, now: Millis) -> Result<(), FrameError> {
-        let (seq, prev) = (required(frame, "update", "seq")?, required(frame, "update", "prev")?);
-        let ch = text_of(frame, "ch").to_owned();
-        let Some(channel) = self.channels.get_mut(&ch) else { return Ok(()) };
+    fn update(&mut self, ch: &str, frame: &Frame<'_>, now: Millis) -> Result<Effect, FrameError> {
+        let seq = required(frame, frame.seq, "seq")?;
+        let prev = required(frame, frame.prev, "prev")?;
+        let Some(channel) = self.channels.get_mut(ch) else { return Ok(Effect::None) };
         // Updates that were on their way when an image was announced belong to a document that is given up.
-        if channel.data.is_null() || channel.image_due.is_some() || seq <= channel.seq {
-            return Ok(());
+        if channel.epoch.is_empty() || channel.image_due.is_some() {
+            return Ok(Effect::None);
         }
-        if prev > channel.seq {
-            self.missing(&ch, now);
-            return Ok(());
+        match UpdateOrder::new(channel.seq, prev, seq) {
+            UpdateOrder::Old => Ok(Effect::None),
+            UpdateOrder::Gap => {
+                self.missing(ch, now);
+                Ok(Effect::Gap)
+            }
+            UpdateOrder::Next => {
+                let has_new_events = seq > channel.delivered;
+                channel.delivered = channel.delivered.max(seq);
+                channel.seq = seq;
+                self.current(ch, now);
+                Ok(Effect::Update { has_new_events })
+            }
         }
-        if let Some(patch) = frame.remove("patch") {
-            merge_patch(&mut channel.data, patch);
-        }
-        let events = match frame.remove("events") {
-            Some(Value::Array(events)) if seq > channel.delivered => events,
-            _ => Vec::new(),
-        };
-        channel.delivered = channel.delivered.max(seq);
-        channel.seq = seq;
-        self.current(&ch, now);
-        self.outputs.push(Output::Changed { ch, events });
-        Ok(())
     }
 
     /// The document is the newest as of now: a frame has just written it.
@@ -351,14 +422,14 @@ impl Session {
         channel.owed = channel.owed.filter(|(seq, _)| *seq > channel.seq);
     }
 
-    fn beat(&mut self, frame: &Map<String, Value>, now: Millis) {
+    fn beat(&mut self, frame: &Frame<'_>, now: Millis) {
         self.hub_is_stale = false;
-        let heads = frame.get("heads").and_then(Value::as_object);
-        for (name, head) in heads.into_iter().flatten() {
-            let (Some(channel), Some(head)) = (self.channels.get_mut(name), head.as_u64()) else {
-                continue;
-            };
-            if channel.image_due.is_none() && !channel.data.is_null() && head <= channel.seq {
+        for (name, head) in &frame.heads {
+            if !self.channels.contains_key(name) && self.covers(name) {
+                self.channels.insert(name.clone(), Channel::default());
+            }
+            let Some(channel) = self.channels.get_mut(name) else { continue };
+            if channel.image_due.is_none() && !channel.epoch.is_empty() && *head <= channel.seq {
                 channel.heard = now;
                 channel.synced = true;
                 channel.owed = None;
@@ -366,7 +437,7 @@ impl Session {
             }
             // A beat may overtake values that are queued, so being behind once is no loss.
             match channel.owed {
-                None => channel.owed = Some((head, now + self.beat_ms / 2)),
+                None => channel.owed = Some((*head, now + self.beat_ms / 2)),
                 Some((_, by)) if now >= by => {
                     channel.owed = None;
                     self.missing(name, now);
@@ -374,6 +445,10 @@ impl Session {
                 Some(_) => {}
             }
         }
+    }
+
+    fn covers(&self, ch: &str) -> bool {
+        self.follows.iter().any(|pattern| covers(pattern, ch))
     }
 
     /// Something is missing. Requests it from the current position; if that has failed, requests the image.
@@ -426,6 +501,9 @@ impl Session {
             let id = self.id();
             command.insert("id".to_owned(), id.into());
             if !asks.is_empty() {
+                if self.every_ms > 0 {
+                    command.insert("every_ms".to_owned(), self.every_ms.into());
+                }
                 self.asked.insert(id, (asks, now));
             }
             self.outputs.push(Output::Send(Value::Object(command).to_string()));
@@ -437,29 +515,20 @@ impl Session {
         self.next_id
     }
 
-    /// The channels and patterns of the command that this frame answers.
-    fn answered(&mut self, frame: &Map<String, Value>) -> Vec<String> {
-        let id = number(frame, "id");
+    /// The channels and patterns of the command that the frame with this id answers.
+    fn answered(&mut self, id: Option<u64>) -> Vec<String> {
         id.and_then(|id| self.asked.remove(&id)).map(|(names, _)| names).unwrap_or_default()
     }
 }
 
-fn text_of<'a>(frame: &'a Map<String, Value>, name: &str) -> &'a str {
-    frame.get(name).and_then(Value::as_str).unwrap_or_default()
+fn refused(names: Vec<String>) -> Effect {
+    if names.is_empty() { Effect::None } else { Effect::Refused(names) }
 }
 
-fn number(frame: &Map<String, Value>, name: &str) -> Option<u64> {
-    frame.get(name).and_then(Value::as_u64)
+fn parse(text: Option<&RawValue>) -> serde_json::Result<Option<Value>> {
+    text.map(|text| serde_json::from_str(text.get())).transpose()
 }
 
-fn has(frame: &Map<String, Value>, name: &str) -> bool {
-    frame.get(name).is_some_and(|value| !value.is_null())
-}
-
-fn required(
-    frame: &Map<String, Value>,
-    kind: &str,
-    field: &'static str,
-) -> Result<u64, FrameError> {
-    number(frame, field).ok_or_else(|| FrameError::Lacks { kind: kind.to_owned(), field })
+fn required<T>(frame: &Frame<'_>, value: Option<T>, field: &'static str) -> Result<T, FrameError> {
+    value.ok_or_else(|| FrameError::Lacks { kind: frame.kind.to_string(), field })
 }

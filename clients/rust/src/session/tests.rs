@@ -4,9 +4,10 @@ use conformance::{
     answer::{Subscriptions, other},
     script::{self, Expected, Script, Step},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{FrameError, Millis, Output, Session};
+use super::{Effect, FrameError, Millis, Output, Session};
+use crate::Frame;
 
 /// How long the client may take to connect, to ask, or to give up a silent connection.
 const PATIENCE_MS: Millis = 60_000;
@@ -203,4 +204,78 @@ fn wrong_hash_is_found() {
     expected.expect("an expectation").sha256.clear();
     let fault = run(script).expect_err("it differs");
     assert!(fault.starts_with("patches, line 5: football/7"), "{fault}");
+}
+
+/// The effect of a frame on a session without documents.
+#[track_caller]
+fn track(session: &mut Session, frame: &str, now: Millis) -> Effect {
+    let frame = Frame::parse(frame.as_bytes()).expect("a frame");
+    session.track(&frame, now).expect("a frame of the protocol")
+}
+
+/// The commands of a session, without their ids.
+fn commands(session: &mut Session) -> Vec<Value> {
+    let command = |output| match output {
+        Output::Send(text) => {
+            let mut command: Value = serde_json::from_str(&text).expect("a command is JSON");
+            command.as_object_mut().expect("an object").remove("id");
+            command
+        }
+        Output::Changed { .. } => panic!("there are no documents"),
+    };
+    session.outputs().into_iter().map(command).collect()
+}
+
+/// A session that follows a pattern without documents and has `football/7` at 10.
+fn tracking() -> Session {
+    let mut session = Session::new(["football/*".to_owned()]).with_every_ms(250);
+    session.connecting(0);
+    assert_eq!(track(&mut session, r#"{"type":"hello","beat_ms":1000}"#, 0), Effect::None);
+    let subscribe = json!({"op": "subscribe", "ch": "football/*", "every_ms": 250});
+    assert_eq!(commands(&mut session), [subscribe]);
+    assert!(!session.is_answered());
+    let answer = r#"{"type":"subscribed","id":2,"ch":"football/*","channels":1}"#;
+    assert_eq!(track(&mut session, answer, 0), Effect::None);
+    assert!(session.is_answered());
+    let image = r#"{"type":"image","ch":"football/7","epoch":"e","seq":10,"data":{"a":1}}"#;
+    assert_eq!(track(&mut session, image, 0), Effect::Image);
+    assert!(session.has_reached(&[("football/7".to_owned(), 10)].into()));
+    session
+}
+
+#[test]
+fn driver_with_its_own_documents_is_told_what_a_frame_means() {
+    let mut session = tracking();
+    let update = |prev: u64, seq: u64| {
+        format!(r#"{{"type":"update","ch":"football/7","seq":{seq},"prev":{prev},"patch":{{}}}}"#)
+    };
+    let next = Effect::Update { has_new_events: true };
+    for (prev, seq, expected) in [(9, 10, Effect::None), (10, 11, next), (12, 13, Effect::Gap)] {
+        assert_eq!(track(&mut session, &update(prev, seq), 1), expected, "{prev} to {seq}");
+    }
+    let from = json!({"epoch": "e", "seq": 11});
+    let repair = [
+        json!({"op": "subscribe", "ch": "football/7", "from": from, "every_ms": 250}),
+        json!({"op": "unsubscribe", "ch": "football/7"}),
+    ];
+    assert_eq!(commands(&mut session), repair);
+    let refusal = r#"{"type":"error","id":3,"code":"not_tracked","retry":true}"#;
+    let channel = vec!["football/7".to_owned()];
+    assert_eq!(track(&mut session, refusal, 2), Effect::Refused(channel.clone()));
+    assert!(session.channels().is_empty());
+    let gone = r#"{"type":"unsubscribed","ch":"football/7","why":"gone"}"#;
+    assert_eq!(track(&mut session, gone, 2), Effect::Ended(channel));
+}
+
+#[test]
+fn discarded_channel_is_requested_if_two_beats_name_it() {
+    let mut session = tracking();
+    session.discard("football/7");
+    let beat = r#"{"type":"beat","heads":{"football/7":10}}"#;
+    track(&mut session, beat, 1_000);
+    assert!(!session.has_reached(&[("football/7".to_owned(), 10)].into()));
+    assert_eq!(commands(&mut session), [] as [Value; 0]);
+    track(&mut session, beat, 2_000);
+    let image = json!({"op": "subscribe", "ch": "football/7", "every_ms": 250});
+    assert_eq!(commands(&mut session)[0], image);
 }

@@ -1,30 +1,27 @@
 //! Another Matchwire hub as a source, over its stream (`docs/PROTOCOL.md`), so that hubs can be
 //! chained.
 //!
-//! Subscribes to channels and patterns, resumes after a disconnect from its last positions, detects
-//! gaps by the beats, and reconnects when a `bye` requests it. `Live` once a beat confirms every
-//! subscription. The documents are interpreted by
+//! The [`Session`](client::Session) of the Rust client subscribes, resumes after a disconnect, and
+//! repairs gaps; silence and the waits between connections are those of all sources. `Live` once a
+//! beat confirms every subscription. The documents are interpreted by
 //! [`Matchwire`](ingest::normalize::matchwire::Matchwire), which gets images, updates, ends of
 //! channels, and the frames with the other hub's time, each once and in order.
 
-mod frame;
 mod position;
 
 use std::{convert::Infallible, time::Duration};
 
+use client::{Frame, Millis};
 use serde_json::json;
 
-use self::{
-    frame::FrameHeader,
-    position::{ChannelPositions, FrameEffect},
-};
+use self::position::{ChannelPositions, FrameEffect};
 use crate::{
     SourceSender,
     reconnect::{ConnectionEnd, Disconnect, Reconnector},
     signal_capture::SignalCapture,
     websocket::{Address, AddressError, Incoming, Socket, SocketLimits},
 };
-use base::secret::Secret;
+use base::{clock::monotonic, secret::Secret};
 use hub::{feeds::FeedState, pipeline::HubStopped};
 use ingest::normalize::Interpret;
 
@@ -103,7 +100,7 @@ impl UpstreamClient<'_> {
     async fn follow(&mut self, reconnector: &mut Reconnector) -> Result<Infallible, ConnectionEnd> {
         let mut socket = Socket::connect(&self.settings.address, &self.settings.limits).await?;
         reconnector.connected();
-        self.positions.connected();
+        self.positions.connected(now());
         self.live = false;
         self.sender.state(FeedState::Recovering).await?;
         loop {
@@ -119,10 +116,10 @@ impl UpstreamClient<'_> {
 
     async fn handle(&mut self, bytes: &[u8], socket: &mut Socket) -> Result<(), ConnectionEnd> {
         // The interpreter refuses what is not a frame.
-        let Ok(frame) = serde_json::from_slice::<FrameHeader>(bytes) else {
+        let Ok(frame) = Frame::parse(bytes) else {
             return Ok(self.interpret(bytes).await?);
         };
-        match frame.kind.as_str() {
+        match &*frame.kind {
             "bye" => return Err(bye(&frame).into()),
             "hello" => {
                 let beat = Duration::from_millis(frame.beat_ms.unwrap_or(5000).min(60_000));
@@ -130,7 +127,9 @@ impl UpstreamClient<'_> {
             }
             _ => {}
         }
-        let FrameEffect { interpret, commands, removed, refused } = self.positions.handle(&frame);
+        let effect = self.positions.handle(&frame, now());
+        let effect = effect.map_err(|error| Disconnect::Broken(error.to_string()))?;
+        let FrameEffect { interpret, commands, removed, refused } = effect;
         if let Some(why) = refused {
             return Err(Disconnect::Denied(why).into());
         }
@@ -146,7 +145,7 @@ impl UpstreamClient<'_> {
             }
         }
         for ch in removed {
-            // The frame that the hub would have sent while we were disconnected.
+            // Also if the hub has sent another frame, or none, because we were disconnected.
             let frame = json!({"type": "unsubscribed", "ch": ch, "why": "gone"});
             self.interpret(frame.to_string().as_bytes()).await?;
         }
@@ -168,7 +167,12 @@ impl UpstreamClient<'_> {
     }
 }
 
-fn bye(frame: &FrameHeader) -> Disconnect {
-    let wait = Duration::from_millis(frame.reconnect_after_ms).min(RECONNECT_MOST);
-    Disconnect::Bye { why: frame.why.clone().unwrap_or_default(), wait }
+fn now() -> Millis {
+    Millis::try_from(monotonic() / 1000).unwrap_or_default()
+}
+
+fn bye(frame: &Frame<'_>) -> Disconnect {
+    let wait = Duration::from_millis(frame.reconnect_after_ms.unwrap_or_default());
+    let why = frame.why.as_deref().unwrap_or_default().to_owned();
+    Disconnect::Bye { why, wait: wait.min(RECONNECT_MOST) }
 }

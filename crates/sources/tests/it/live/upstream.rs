@@ -97,12 +97,15 @@ impl Client {
         self.update(MATCH, prev, seq, json!({"score": {"home": home, "away": 0}})).await;
     }
 
-    /// Confirms both subscriptions, with the number of channels of each.
-    async fn subscribed(&mut self, channels: [u32; 2]) {
-        for (id, ch, channels) in [(1, "football/*", channels[0]), (2, "*/*/odds/*", channels[1])] {
+    /// Reads both subscriptions, and confirms each with a number of channels: that of books, and that of matches.
+    async fn subscribed(&mut self, channels: [u32; 2]) -> [Value; 2] {
+        let commands = [self.command().await, self.command().await];
+        for (command, channels) in commands.iter().zip(channels) {
+            let (id, ch) = (&command["id"], &command["ch"]);
             self.say(&json!({"type": "subscribed", "id": id, "ch": ch, "channels": channels}))
                 .await;
         }
+        commands
     }
 
     async fn beat(&mut self, heads: Value) {
@@ -111,11 +114,9 @@ impl Client {
 
     /// Answers both subscriptions, each with an image.
     async fn join(&mut self) {
-        for (id, ch) in [(1, "football/*"), (2, "*/*/odds/*")] {
-            let command = self.command().await;
-            let wanted = json!({"op": "subscribe", "id": id, "ch": ch, "every_ms": 0});
-            assert_eq!(command, wanted);
-            self.say(&json!({"type": "subscribed", "id": id, "ch": ch, "channels": 1})).await;
+        let commands = self.subscribed([1, 1]).await;
+        for (command, ch) in commands.iter().zip(["*/*/odds/*", "football/*"]) {
+            assert_eq!(*command, json!({"op": "subscribe", "id": command["id"], "ch": ch}));
         }
         let data = json!({
             "refs": {"simulator": "1"}, "feed": "live", "status": "first_half",
@@ -189,7 +190,8 @@ async fn source_follows_repairs_a_gap_and_resumes_after_a_crash() {
         (&command["ch"], &command["from"]),
         (&json!(MATCH), &json!({"epoch": "e", "seq": 11}))
     );
-    let answer = json!({"type": "subscribed", "id": null, "ch": MATCH, "seq": 13, "resumed": true});
+    let id = &command["id"];
+    let answer = json!({"type": "subscribed", "id": id, "ch": MATCH, "seq": 13, "resumed": true});
     client.say(&answer).await;
     client.score(11, 13, 3).await;
     client.beat(json!({MATCH: 13, BOOK: 20})).await;
@@ -206,11 +208,10 @@ async fn source_follows_repairs_a_gap_and_resumes_after_a_crash() {
     listener.until_down().await;
     let hub = Hub::start_on(addr.port()).await;
     let mut client = hub.accept().await;
-    let command = client.command().await;
-    assert_eq!(command["from"], json!({MATCH: {"epoch": "e", "seq": 13}}));
-    let command = client.command().await;
-    assert_eq!(command["from"], json!({BOOK: {"epoch": "e", "seq": 21}}));
-    client.subscribed([1, 0]).await;
+    let commands = client.subscribed([0, 1]).await;
+    let positions = commands.each_ref().map(|command| &command["from"]);
+    let book = json!({BOOK: {"epoch": "e", "seq": 21}});
+    assert_eq!(positions, [&book, &json!({MATCH: {"epoch": "e", "seq": 13}})]);
     // A new epoch of the channel: its image includes what happened in between.
     let data = json!({"refs": {"simulator": "1"}, "status": "first_half", "score": {"home": 5, "away": 0}});
     client.say(&json!({"type": "resync", "ch": MATCH, "why": "epoch"})).await;
@@ -229,7 +230,7 @@ async fn book_that_ended_while_disconnected_is_not_left_open() {
     listener.until_live().await;
     drop(client);
     let mut client = hub.accept().await;
-    client.subscribed([1, 0]).await;
+    client.subscribed([0, 1]).await;
     client.beat(json!({MATCH: 10})).await;
     let reports = listener.until_live().await;
     assert_eq!(statuses(&reports), [MarketStatus::Suspended]);
@@ -262,7 +263,11 @@ async fn an_invalid_key_and_a_limit_are_reported() {
     let why = "access was denied: closed with 4401 auth_failed";
     assert_eq!(listener.until_down().await.1, why);
     let mut client = hub.accept().await;
-    client.say(&json!({"type": "error", "id": 1, "code": "limit", "retry": false})).await;
+    client.command().await;
+    let command = client.command().await;
+    client
+        .say(&json!({"type": "error", "id": command["id"], "code": "limit", "retry": false}))
+        .await;
     assert_eq!(listener.until_down().await.1, "access was denied: football/*: limit");
     listener.stop().await;
 }
