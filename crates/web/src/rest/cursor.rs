@@ -6,7 +6,10 @@ use fanout::Micros;
 use hyper::header::{HeaderValue, LINK};
 use serde::Serialize;
 
-use super::{ApiError, ApiRequest, ApiResult, CacheControl, Page, params::CURSOR, view::View};
+use super::{
+    ApiError, ApiRequest, ApiResult, CacheControl, Page, match_filter::Choice, params::CURSOR,
+    view::View,
+};
 use history::query::{MatchPage, MatchQuery};
 use record::{Key, MatchSummary};
 
@@ -76,9 +79,9 @@ impl ApiRequest {
         query: MatchQuery,
     ) -> Result<(MatchQuery, MatchPage), ApiError> {
         let query = self.behind_cursor(view, query)?;
-        let [last, next] = ["last", "next"].map(|name| self.params.text(name).is_some());
+        let choice = Choice::read(&self.params)?;
         let mut found = view.find(&query);
-        if last || next {
+        if choice.last.or(choice.next).is_some() {
             found.count = found.summaries.len();
         }
         Ok((query, found))

@@ -1,4 +1,4 @@
-//! The declaration of endpoints.
+//! The declaration of endpoints and of their parameters.
 
 use futures_util::future::BoxFuture;
 use utoipa::openapi::RefOr;
@@ -11,7 +11,13 @@ use super::{Api, ApiRequest, ApiResult, Spec};
 /// document.
 ///
 /// ```ignore
-/// const LIST: Spec = request::spec(&[Param::text("search", "Part of the name.")]).paged();
+/// params! {
+///     struct List {
+///         search: Name = "Part of the name.",
+///     }
+/// }
+///
+/// const LIST: Spec = request::spec(&[List::PARAMS]).paged();
 ///
 /// endpoints! {
 ///     /// Teams, the strongest first.
@@ -39,6 +45,7 @@ macro_rules! endpoints {
             let router = utoipa_axum::router::OpenApiRouter::new();
             $(
                 let router = {
+                    const ENDPOINT: $crate::rest::Spec = $spec;
                     $(#[doc = $doc])*
                     #[utoipa::path(
                         get, path = $path,
@@ -48,19 +55,79 @@ macro_rules! endpoints {
                         request: $crate::rest::ApiRequest,
                     ) -> futures_util::future::BoxFuture<'static, $crate::rest::ApiResult> {
                         Box::pin(async move {
-                            let $request = request.read($spec)?;
+                            let $request = request.read(ENDPOINT)?;
                             $respond
                         })
                     }
                     // One type for all endpoints, so that the code of the router exists once.
                     let handler: $crate::rest::endpoints::Handler = handler;
                     let routes = utoipa_axum::routes!(handler);
-                    router.routes($crate::rest::endpoints::documented(routes, $spec))
+                    router.routes($crate::rest::endpoints::documented(routes, ENDPOINT))
                 };
             )*
             router
         }
     };
+}
+
+/// Declares parameters of endpoints, each of them once: its name, its kind of [`kind`](super::kind), and its description, which is
+/// empty if the name suffices. From this follow `PARAMS`, what a [`Spec`] accepts and documents, and `read`, which parses all of them.
+///
+/// ```ignore
+/// params! {
+///     struct List {
+///         #[required]
+///         q: Text = "A name or a part of it",
+///         kind as "type": Word = "",
+///     }
+/// }
+/// ```
+///
+/// - `as` has the name of a parameter that is a word of Rust.
+/// - `struct Fixtures for MatchParams {..}` reads some fields of `MatchParams`, which other endpoints share; the rest are its default.
+/// - The attribute is a method of [`Param`](super::Param), such as `required` or `alias("league")`.
+macro_rules! params {
+    () => {};
+    ($(#[doc = $doc:literal])* $vis:vis struct $name:ident {
+        $($(#[$flag:ident $(($other:literal))?])? $field:ident $(as $word:literal)?: $kind:ident = $description:expr),* $(,)?
+    } $($rest:tt)*) => {
+        $(#[doc = $doc])*
+        $vis struct $name {
+            $(pub(in crate::rest) $field: <$crate::rest::kind::$kind as $crate::rest::kind::Kind>::Value,)*
+        }
+
+        params! { @read $name, Self, []; $($(#[$flag $(($other))?])? $field $(as $word)?: $kind = $description,)* }
+        params! { $($rest)* }
+    };
+    ($(#[doc = $doc:literal])* $vis:vis struct $name:ident for $group:ident {
+        $($(#[$flag:ident $(($other:literal))?])? $field:ident $(as $word:literal)?: $kind:ident = $description:expr),* $(,)?
+    } $($rest:tt)*) => {
+        $(#[doc = $doc])*
+        $vis enum $name {}
+
+        params! { @read $name, $group, [..Default::default()]; $($(#[$flag $(($other))?])? $field $(as $word)?: $kind = $description,)* }
+        params! { $($rest)* }
+    };
+    (@read $name:ident, $value:ident, [$($others:tt)*];
+        $($(#[$flag:ident $(($other:literal))?])? $field:ident $(as $word:literal)?: $kind:ident = $description:expr,)*
+    ) => {
+        impl $name {
+            pub(in crate::rest) const PARAMS: &'static [$crate::rest::Param] = {
+                use $crate::rest::{Param, kind};
+                &[$(Param::new::<kind::$kind>(params!(@name $field $($word)?), $description)$(.$flag($($other)?))?,)*]
+            };
+
+            pub(in crate::rest) fn read(params: &$crate::rest::Params) -> Result<$value, $crate::rest::ApiError> {
+                use $crate::rest::kind::{self, Kind};
+                Ok($value {
+                    $($field: kind::$kind::read(params, params!(@name $field $($word)?))?,)*
+                    $($others)*
+                })
+            }
+        }
+    };
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident $word:literal) => { $word };
 }
 
 /// What answers the requests to an endpoint.

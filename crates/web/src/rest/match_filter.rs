@@ -6,70 +6,76 @@
 
 use base::names::{self, Name, NamePart};
 use facts::event::Sport;
+use fanout::Micros;
 
-use super::{
-    Api, ApiError, Param, Params,
-    params::{CURSOR, INCLUDED_MAX},
-};
+use super::{ApiError, ApiRequest, Params, params::CURSOR};
 use crate::clock::now;
 use history::query::{EntityKind, History, MatchQuery, Window};
 use record::{Key, Status};
 
-pub(super) const IDS: Param =
-    Param::ids("ids", "These matches: at most 50, separated by commas; 5 with `include`");
-pub(super) const LAST: Param = Param::number(
-    "last",
-    "The latest so many matches with a result, the newest first: 1 to 200; with `status`, of those",
-);
-pub(super) const NEXT: Param = Param::number(
-    "next",
-    "The next so many matches that have not started: 1 to 200; with `status`, of those",
-);
-pub(super) const SORT: Param =
-    Param::text("sort", "`date` for the earliest first, `-date` for the latest first");
-pub(super) const UPDATED_SINCE: Param =
-    Param::text("updated_since", "Changed at this day or timestamp, or later");
-pub(super) const H2H: Param = Param::text(
-    "h2h",
-    "Matches between two sides: their IDs or names with a comma between, `12,57` or `Alpha v Beta`",
-);
+pub(super) const IDS: &str = "These matches: at most 50, separated by commas; 5 with `include`";
 
-/// The values of [`SORT`].
+params! {
+    /// What every list of matches takes beside its filters.
+    pub(super) struct Choice {
+        h2h: Sides = "Matches between two sides: their IDs or names with a comma between, `12,57` or `Alpha v Beta`",
+        last: Count = "The latest so many matches with a result, the newest first: 1 to 200; with `status`, of those",
+        next: Count = "The next so many matches that have not started: 1 to 200; with `status`, of those",
+        sort: Sort = SORT,
+        updated_since: Begin = "Changed at this day or timestamp, or later",
+    }
+}
+
+pub(super) const SORT: &str = "`date` for the earliest first, `-date` for the latest first";
+
+/// The values of `sort`.
 pub(crate) const SORTS: [&str; 2] = ["date", "-date"];
 
 /// Ids in one filter, at most.
 pub(super) const IDS_MAX: usize = 50;
 
-/// Matches of `last` and `next`, at most.
-const COUNT_MAX: usize = 200;
-
-/// Reads `league_id`, `season_id` and `team_id`, each with one id or several, `date_from` and `date_to`. An endpoint that does
-/// not accept one of them has refused it before.
-///
-/// # Errors
-///
-/// If a value is not valid.
-pub(super) fn read(params: &Params, sport: Option<Sport>) -> Result<MatchQuery, ApiError> {
-    let (competition, competitions) = one_or_several(params, "league_id")?;
-    let (season, seasons) = one_or_several(params, "season_id")?;
-    let (team, teams) = one_or_several(params, "team_id")?;
-    Ok(MatchQuery {
-        sport,
-        from: params.from("date_from")?,
-        before: params.before("date_to")?,
-        zone: params.zone().cloned(),
-        competition,
-        competitions,
-        season,
-        seasons,
-        team,
-        teams,
-        ..MatchQuery::default()
-    })
+/// The filters of lists of matches of football, predictions and odds, of which each endpoint takes some.
+#[derive(Debug, Default)]
+pub(super) struct MatchParams {
+    pub(super) ids: IdFilter,
+    pub(super) event_id: IdFilter,
+    pub(super) league_id: IdFilter,
+    pub(super) season_id: IdFilter,
+    pub(super) team_id: IdFilter,
+    pub(super) date: [Option<Micros>; 2],
+    pub(super) date_from: Option<Micros>,
+    pub(super) date_to: Option<Micros>,
+    pub(super) sport: Option<Sport>,
+    pub(super) status: Option<String>,
+    pub(super) round: Option<String>,
+    pub(super) stage: Option<String>,
 }
 
-/// A filter by one id or several, for lists of anything but matches.
-#[derive(Debug)]
+impl MatchParams {
+    /// The matches of these ids, leagues, seasons, teams and days.
+    pub(super) fn query(&self, params: &Params, sport: Option<Sport>) -> MatchQuery {
+        let (competition, competitions) = self.league_id.one_or_several();
+        let (season, seasons) = self.season_id.one_or_several();
+        let (team, teams) = self.team_id.one_or_several();
+        MatchQuery {
+            sport,
+            from: self.date_from,
+            before: self.date_to,
+            zone: params.zone().cloned(),
+            competition,
+            competitions,
+            season,
+            seasons,
+            team,
+            teams,
+            ids: self.event_id.ids(),
+            ..MatchQuery::default()
+        }
+    }
+}
+
+/// A filter by one id or several.
+#[derive(Debug, Default)]
 pub(super) struct IdFilter(Option<Vec<Key>>);
 
 impl IdFilter {
@@ -77,9 +83,9 @@ impl IdFilter {
     ///
     /// # Errors
     ///
-    /// If a part of it is not an id, or if they are too many.
-    pub(super) fn read(params: &Params, name: &str) -> Result<Self, ApiError> {
-        params.ids_up_to(name, IDS_MAX).map(Self)
+    /// If a part of it is not an id, or if they are more than `max`.
+    pub(super) fn read(params: &Params, name: &str, max: usize) -> Result<Self, ApiError> {
+        params.ids_up_to(name, max).map(Self)
     }
 
     /// Whether it lets an id through; without ids it lets everything through, also what has no id.
@@ -91,86 +97,72 @@ impl IdFilter {
     pub(super) fn is_set(&self) -> bool {
         self.0.is_some()
     }
-}
 
-/// The id of a filter, or its ids if it has several.
-///
-/// # Errors
-///
-/// If one of them is not an id, or if they are too many.
-pub(super) fn one_or_several(
-    params: &Params,
-    name: &str,
-) -> Result<(Option<Key>, Option<Vec<Key>>), ApiError> {
-    let ids = params.ids_up_to(name, IDS_MAX)?;
-    Ok(match ids.as_deref() {
-        Some([id]) => (Some(*id), None),
-        _ => (None, ids),
-    })
-}
+    pub(super) fn ids(&self) -> Option<Vec<Key>> {
+        self.0.clone()
+    }
 
-/// Adds what every list of matches takes: [`IDS`], [`UPDATED_SINCE`], [`H2H`], [`SORT`], [`LAST`] and [`NEXT`].
-///
-/// # Errors
-///
-/// If a value is not valid, or if two of the parameters exclude each other.
-pub(super) fn choose(
-    api: &Api,
-    params: &Params,
-    mut query: MatchQuery,
-) -> Result<MatchQuery, ApiError> {
-    let has = |name: &str| params.text(name).is_some();
-    query.ids = params.ids_up_to("ids", if has("include") { INCLUDED_MAX } else { IDS_MAX })?;
-    query.updated_since = params.from("updated_since")?;
-    if let Some(text) = params.text("h2h") {
-        let expected = "h2h is to be two sides with a comma between, by id or name.";
-        let sides = sides(text).ok_or_else(|| ApiError::BadParameter(expected.to_owned()))?;
-        let [first, second] = sides.map(|side| sides_named(&api.history, query.sport, side));
-        if first.len().max(second.len()) > IDS_MAX {
-            let detail = format!("h2h takes names that at most {IDS_MAX} sides have.");
-            return Err(ApiError::BadParameter(detail));
+    /// The id, or the ids if it has several.
+    pub(super) fn one_or_several(&self) -> (Option<Key>, Option<Vec<Key>>) {
+        match self.0.as_deref() {
+            Some([id]) => (Some(*id), None),
+            _ => (None, self.ids()),
         }
-        query.meeting = Some([first, second]);
     }
-    query.newest_first = is_newest_first(params)?.unwrap_or(query.newest_first);
-    let count = |name: &str| {
-        params.parsed(name, "a whole number from 1 to 200", |text| {
-            text.parse::<usize>().ok().filter(|count| (1..=COUNT_MAX).contains(count))
-        })
-    };
-    let (last, next) = (count("last")?, count("next")?);
-    let Some(limit) = last.or(next) else { return Ok(query) };
-    if ["last", "next", "sort", "offset", CURSOR].iter().filter(|name| has(name)).count() > 1 {
-        let detail = "last and next go neither together nor with sort, offset or cursor.";
-        return Err(ApiError::BadParameter(detail.to_owned()));
-    }
-    let is_limited = has("limit") || has("include");
-    let limit = if is_limited { limit.min(query.window.limit) } else { limit };
-    query.window = Window { offset: 0, limit };
-    query.newest_first = last.is_some();
-    if last.is_some() {
-        query.statuses.get_or_insert_with(|| Status::RESULTS.to_vec());
-    } else {
-        query.statuses.get_or_insert_with(|| Status::UPCOMING.to_vec());
-        query.from = query.from.max(Some(now()));
-    }
-    Ok(query)
 }
 
-/// Whether [`SORT`] has the latest first; `None` without it.
-///
-/// # Errors
-///
-/// If its value is not one of [`SORTS`].
-pub(super) fn is_newest_first(params: &Params) -> Result<Option<bool>, ApiError> {
-    let parse = |text: &str| SORTS.contains(&text).then_some(text == "-date");
-    params.choice("sort", SORTS, parse)
-}
+impl Choice {
+    /// Adds these parameters and `ids` to a query.
+    ///
+    /// # Errors
+    ///
+    /// If a value is not valid, or if two of the parameters exclude each other.
+    pub(super) fn narrow(
+        &self,
+        request: &ApiRequest,
+        ids: &IdFilter,
+        mut query: MatchQuery,
+    ) -> Result<MatchQuery, ApiError> {
+        let ApiRequest { api, params, .. } = request;
+        query.ids = ids.ids();
+        query.updated_since = self.updated_since;
+        if let Some(text) = &self.h2h {
+            let expected = "h2h is to be two sides with a comma between, by id or name.";
+            let sides = sides(text).ok_or_else(|| ApiError::BadParameter(expected.to_owned()))?;
+            let [first, second] = sides.map(|side| sides_named(&api.history, query.sport, side));
+            if first.len().max(second.len()) > IDS_MAX {
+                let detail = format!("h2h takes names that at most {IDS_MAX} sides have.");
+                return Err(ApiError::BadParameter(detail));
+            }
+            query.meeting = Some([first, second]);
+        }
+        query.newest_first = self.sort.unwrap_or(query.newest_first);
+        let Some(limit) = self.last.or(self.next) else { return Ok(query) };
+        let has = |name: &str| params.text(name).is_some();
+        let (last, next) = (self.last.is_some(), self.next.is_some());
+        let excluding = [last, next, self.sort.is_some(), has("offset"), has(CURSOR)];
+        if excluding.into_iter().filter(|is_set| *is_set).count() > 1 {
+            let detail = "last and next go neither together nor with sort, offset or cursor.";
+            return Err(ApiError::BadParameter(detail.to_owned()));
+        }
+        let is_limited = has("limit") || params.has_include();
+        let limit = if is_limited { limit.min(query.window.limit) } else { limit };
+        query.window = Window { offset: 0, limit };
+        query.newest_first = last;
+        if last {
+            query.statuses.get_or_insert_with(|| Status::RESULTS.to_vec());
+        } else {
+            query.statuses.get_or_insert_with(|| Status::UPCOMING.to_vec());
+            query.from = query.from.max(Some(now()));
+        }
+        Ok(query)
+    }
 
-/// Whether a request says which matches it wants, so that a default range of days would hide some of them.
-pub(super) fn is_chosen(params: &Params) -> bool {
-    let names = ["ids", "last", "next", "h2h", "updated_since"];
-    names.iter().any(|name| params.text(name).is_some())
+    /// Whether a request says which matches it wants, so that a default range of days would hide some of them.
+    pub(super) fn is_set(&self, ids: &IdFilter) -> bool {
+        let counts = self.last.or(self.next).is_some();
+        ids.is_set() || counts || self.h2h.is_some() || self.updated_since.is_some()
+    }
 }
 
 /// The sides of `12,57`, `12-57`, `Alpha,Beta` and [`names::sides`].

@@ -16,6 +16,7 @@ pub mod error;
 pub mod football;
 pub(crate) mod images;
 mod index;
+mod kind;
 pub(crate) mod match_filter;
 pub mod number;
 pub mod odds;

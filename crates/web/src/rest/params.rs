@@ -7,23 +7,30 @@ use fanout::Micros;
 use form_urlencoded::byte_serialize;
 use jiff::tz::TimeZone;
 use utoipa::openapi::{
-    KnownFormat, ObjectBuilder, Required, SchemaFormat, Type,
+    ObjectBuilder, Required,
     path::{Parameter, ParameterBuilder, ParameterIn},
 };
 
-use super::{ApiError, time};
+use super::{
+    ApiError,
+    kind::{self, Kind},
+    time,
+};
 use history::query::Window;
 use record::{Key, Status, Vocabulary};
 
 /// The parameters of one endpoint: what it accepts, and what the OpenAPI document says of them.
 #[derive(Debug, Clone, Copy)]
 pub struct Spec {
-    pub params: &'static [Param],
+    /// Those of the structs that `params!` declares, and others.
+    pub params: &'static [&'static [Param]],
+    /// Accepted, but absent from the document.
+    pub hidden: &'static [&'static [Param]],
     /// The size of a page, if the endpoint has `limit` and `offset`.
     pub page: Option<PageSize>,
     /// Whether it has [`CURSOR`].
     pub has_cursor: bool,
-    /// Other names, mapped to those in `params` before any check.
+    /// Other names of the parameters of many endpoints, as [`Param::alias`].
     pub aliases: &'static [(&'static str, &'static str)],
     /// Accepted without being listed in errors, because old clients send them.
     pub tolerated: &'static [&'static str],
@@ -46,9 +53,15 @@ impl PageSize {
 impl Spec {
     /// Exactly these parameters.
     #[must_use]
-    pub const fn new(params: &'static [Param]) -> Self {
+    pub const fn new(params: &'static [&'static [Param]]) -> Self {
         let (page, has_cursor, ignores_others) = (None, false, false);
-        Self { params, page, has_cursor, aliases: &[], tolerated: &[], ignores_others }
+        Self { params, hidden: &[], page, has_cursor, aliases: &[], tolerated: &[], ignores_others }
+    }
+
+    /// The same with these, which are absent from the document.
+    #[must_use]
+    pub const fn hiding(self, hidden: &'static [&'static [Param]]) -> Self {
+        Self { hidden, ..self }
     }
 
     /// The same with `limit` and `offset`.
@@ -73,7 +86,7 @@ impl Spec {
     fn accepted(&self) -> Vec<&'static str> {
         let paging: &[&str] = if self.page.is_some() { &["limit", "offset"] } else { &[] };
         let zone = (!self.ignores_others).then_some(TIMEZONE.name);
-        let declared = self.params.iter().filter(|param| !param.in_path).map(|param| param.name);
+        let declared = self.all().filter(|param| !param.in_path).map(|param| param.name);
         let declared = declared.filter(|name| !self.tolerated.contains(name));
         let mut accepted: Vec<_> = declared.chain(paging.iter().copied()).chain(zone).collect();
         accepted.sort_unstable();
@@ -89,14 +102,25 @@ impl Spec {
             || self.tolerated.contains(&name)
     }
 
+    /// The name of the parameter with this alias.
+    fn full_name(&self, alias: &str) -> Option<&'static str> {
+        let declared = self.all().find(|param| param.alias == Some(alias));
+        let of_family = || self.aliases.iter().find(|(it, _)| *it == alias);
+        declared.map(|param| param.name).or_else(|| of_family().map(|(_, full)| *full))
+    }
+
     fn declares(&self, name: &str) -> bool {
-        self.params.iter().any(|param| !param.in_path && param.name == name)
+        self.all().any(|param| !param.in_path && param.name == name)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &'static Param> {
+        self.params.iter().chain(self.hidden).copied().flatten()
     }
 
     /// The parameters in the OpenAPI document.
     pub(super) fn documented(&self) -> impl Iterator<Item = Parameter> {
         let zone = (!self.ignores_others).then_some(&TIMEZONE);
-        self.params.iter().filter(|param| !param.undocumented).chain(zone).map(Param::document)
+        self.params.iter().copied().flatten().chain(zone).map(Param::document)
     }
 }
 
@@ -104,93 +128,33 @@ impl Spec {
 #[derive(Debug, Clone, Copy)]
 pub struct Param {
     pub name: &'static str,
-    value: ParamType,
+    schema: fn() -> ObjectBuilder,
     /// Empty if the name suffices.
     description: &'static str,
+    /// Another name, mapped to this one before any check.
+    alias: Option<&'static str>,
     required: bool,
     in_path: bool,
-    undocumented: bool,
-}
-
-/// The type of a parameter's value in the OpenAPI document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ParamType {
-    Text,
-    Integer,
-    /// Integers, separated by commas.
-    Integers,
-    /// 0 to 100.
-    Percentage,
-    Number,
-    /// 0 to 1.
-    Share,
-    Boolean,
 }
 
 impl Param {
-    /// A text.
+    /// A parameter of this kind.
     #[must_use]
-    pub const fn text(name: &'static str, description: &'static str) -> Self {
-        Self::new(ParamType::Text, name, description)
-    }
-
-    /// An id.
-    #[must_use]
-    pub const fn id(name: &'static str, description: &'static str) -> Self {
-        Self::new(ParamType::Integer, name, description)
-    }
-
-    /// Ids, separated by commas.
-    #[must_use]
-    pub const fn ids(name: &'static str, description: &'static str) -> Self {
-        Self::new(ParamType::Integers, name, description)
-    }
-
-    /// A whole number.
-    #[must_use]
-    pub const fn number(name: &'static str, description: &'static str) -> Self {
-        Self::new(ParamType::Integer, name, description)
-    }
-
-    /// A whole number from 0 to 100.
-    #[must_use]
-    pub const fn percentage(name: &'static str, description: &'static str) -> Self {
-        Self::new(ParamType::Percentage, name, description)
-    }
-
-    /// A decimal number.
-    #[must_use]
-    pub const fn decimal(name: &'static str, description: &'static str) -> Self {
-        Self::new(ParamType::Number, name, description)
-    }
-
-    /// A decimal number from 0 to 1.
-    #[must_use]
-    pub const fn share(name: &'static str, description: &'static str) -> Self {
-        Self::new(ParamType::Share, name, description)
-    }
-
-    /// `true` or `false`.
-    #[must_use]
-    pub const fn flag(name: &'static str, description: &'static str) -> Self {
-        Self::new(ParamType::Boolean, name, description)
-    }
-
-    /// Accepted, but absent from the document.
-    #[must_use]
-    pub const fn undocumented(name: &'static str) -> Self {
-        Self { undocumented: true, ..Self::text(name, "") }
-    }
-
-    const fn new(value: ParamType, name: &'static str, description: &'static str) -> Self {
-        let (required, in_path, undocumented) = (false, false, false);
-        Self { name, value, description, required, in_path, undocumented }
+    pub(super) const fn new<K: Kind>(name: &'static str, description: &'static str) -> Self {
+        let (alias, required, in_path) = (None, false, false);
+        Self { name, schema: K::schema, description, alias, required, in_path }
     }
 
     /// The document calls it required; handlers refuse a request without it.
     #[must_use]
     pub const fn required(self) -> Self {
         Self { required: true, ..self }
+    }
+
+    /// It may be sent by this name, too.
+    #[must_use]
+    pub const fn alias(self, alias: &'static str) -> Self {
+        Self { alias: Some(alias), ..self }
     }
 
     /// A part of the path, which the query does not have.
@@ -206,30 +170,8 @@ impl Param {
             .parameter_in(if self.in_path { ParameterIn::Path } else { ParameterIn::Query })
             .required(if self.required { Required::True } else { Required::False })
             .description(description)
-            .schema(Some(self.value.schema()))
+            .schema(Some((self.schema)()))
             .build()
-    }
-}
-
-impl ParamType {
-    fn schema(self) -> ObjectBuilder {
-        let new = |kind: Type| ObjectBuilder::new().schema_type(kind);
-        let format = |format: KnownFormat| Some(SchemaFormat::KnownFormat(format));
-        match self {
-            Self::Text => new(Type::String),
-            Self::Integer => new(Type::Integer).format(format(KnownFormat::Int64)).minimum(Some(0)),
-            Self::Integers => new(Type::String).pattern(Some("^([0-9]{1,18}(,[0-9]{1,18})*)?$")),
-            Self::Percentage => new(Type::Integer)
-                .format(format(KnownFormat::Int32))
-                .minimum(Some(0))
-                .maximum(Some(100)),
-            Self::Number => new(Type::Number).format(format(KnownFormat::Double)),
-            Self::Share => new(Type::Number)
-                .format(format(KnownFormat::Double))
-                .minimum(Some(0))
-                .maximum(Some(1)),
-            Self::Boolean => new(Type::Boolean),
-        }
     }
 }
 
@@ -240,7 +182,7 @@ const NEVER_FILTERS: [&str; 2] = ["token", "format"];
 pub const CURSOR: &str = "cursor";
 
 /// Every endpoint that refuses unknown parameters has it: the time zone of days in filters and of times in the response.
-const TIMEZONE: Param = Param::text(
+const TIMEZONE: Param = Param::new::<kind::Text>(
     "timezone",
     "IANA name, such as `Europe/Berlin`: days of filters and times of the response are of this zone (default: UTC)",
 );
@@ -252,7 +194,10 @@ const INCLUDED: PageSize = PageSize { default: INCLUDED_MAX, max: INCLUDED_MAX }
 pub const INCLUDED_MAX: usize = 5;
 
 /// The status of matches, whose words each sport has.
-const STATUS: &str = "status";
+pub const STATUS: &str = "status";
+
+/// The default time zone of version 1.
+const V1_ZONE: &str = "Asia/Dubai";
 
 /// Names that a response lists as ignored, at most.
 const IGNORED_MAX: usize = 20;
@@ -278,8 +223,7 @@ impl Params {
         let pairs = form(query.unwrap_or_default());
         let pairs = pairs.filter(|(name, _)| !NEVER_FILTERS.contains(&name.as_ref()));
         let own_name = |(name, value): (Cow<'_, str>, Cow<'_, str>)| {
-            let alias = spec.aliases.iter().find(|(alias, _)| *alias == name);
-            let name = alias.map_or_else(|| name.into_owned(), |(_, full)| (*full).to_owned());
+            let name = spec.full_name(&name).map_or_else(|| name.into_owned(), ToOwned::to_owned);
             (name, value.into_owned())
         };
         let (pairs, others): (Vec<_>, Vec<_>) =
@@ -331,10 +275,10 @@ impl Params {
         words.map(|word| format!("{STATUS} {word:?} is not known and was ignored.")).collect()
     }
 
-    /// The matches' statuses that `status` selects; `None` without a known word, and unknown ones get a warning.
+    /// The matches' statuses that a value of `status` selects; `None` without a known word, and unknown ones get a warning.
     #[must_use]
-    pub fn statuses(&self, vocabulary: Vocabulary) -> Option<Vec<Status>> {
-        let text = self.text(STATUS)?;
+    pub fn statuses(&self, text: Option<&str>, vocabulary: Vocabulary) -> Option<Vec<Status>> {
+        let text = text?;
         let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
         let unknown = words.filter(|word| vocabulary.parse(word).is_none());
         let unknown = unknown.map(ToOwned::to_owned).collect();
@@ -348,6 +292,12 @@ impl Params {
     pub fn text(&self, name: &str) -> Option<&str> {
         let mut named = self.pairs.iter().rev().filter(|(key, _)| key == name);
         named.next().map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// Whether rows are to have parts, which makes them much larger.
+    #[must_use]
+    pub fn has_include(&self) -> bool {
+        self.text("include").is_some()
     }
 
     /// All parameters except those of paging, for the URL of the next page.
@@ -426,6 +376,13 @@ impl Params {
         self.zone.as_ref()
     }
 
+    /// That of version 1, which ignores unknown ones.
+    #[must_use]
+    pub fn tz(&self) -> TimeZone {
+        let zone = self.text("tz").and_then(|name| TimeZone::get(name).ok());
+        zone.or_else(|| TimeZone::get(V1_ZONE).ok()).unwrap_or(TimeZone::UTC)
+    }
+
     /// `true`, `1`, `yes` and `false`, `0`, `no`, in any case.
     ///
     /// # Errors
@@ -465,7 +422,7 @@ impl Params {
     ///
     /// If one of them is not a number.
     pub fn window_of(&self, page: PageSize) -> Result<Window, ApiError> {
-        let page = if self.text("include").is_some() { INCLUDED } else { page };
+        let page = if self.has_include() { INCLUDED } else { page };
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let limit = self.number("limit")?.map_or(page.default, size);
         let limit = if limit == 0 { page.default } else { limit.min(page.max) };

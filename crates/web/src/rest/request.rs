@@ -7,7 +7,6 @@ use axum::{
     http::request::Parts,
     response::{IntoResponse, Response},
 };
-use base::names::NamePart;
 use hyper::{
     HeaderMap,
     header::{HeaderName, HeaderValue},
@@ -64,12 +63,6 @@ impl ApiRequest {
             self.window = self.params.window_of(size)?;
         }
         Ok(self)
-    }
-
-    /// The part of a name in this parameter; without it the empty one, which is in every name.
-    #[must_use]
-    pub fn name_part(&self, parameter: &str) -> NamePart {
-        NamePart::new(self.params.text(parameter).unwrap_or_default())
     }
 
     /// The headers of the request.

@@ -2,14 +2,10 @@
 //! formulas.
 
 use facts::event::{Outcome, Sport};
-use fanout::Micros;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{
-    Api, ApiError, ApiRequest, ApiResult, CacheControl, Number, Page, Param, Params, Spec,
-    match_filter::IdFilter, params, time,
-};
+use super::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Number, Page, Spec, time};
 use crate::clock::now;
 use accounts::Caller;
 use record::{
@@ -130,22 +126,23 @@ pub(super) struct KindRow {
     active: usize,
 }
 
-const LIST: Spec = Spec::new(&[
-    Param::flag("active", "`true`: active signals; `false`: ended ones"),
-    Param::text("date_from", "Started on or after this day (2026-08-30) or timestamp"),
-    Param::text("date_to", "Started on or before this day or timestamp"),
-    Param::ids("event_id", "One or more"),
-    Param::text("kind", "arbitrage, price_gap, value, steam, suspended or momentum"),
-    Param::percentage("min_strength", "0 to 100"),
-    Param::text("sport", "A sport. The OpenAPI document lists them"),
-])
-.paged();
+params! {
+    struct Filter {
+        active: Flag = "`true`: active signals; `false`: ended ones",
+        date_from: Begin = "Started on or after this day (2026-08-30) or timestamp",
+        date_to: End = "Started on or before this day or timestamp",
+        event_id: Ids = "One or more",
+        kind: SignalWord = "arbitrage, price_gap, value, steam, suspended or momentum",
+        min_strength: Percentage = "0 to 100",
+        sport: SportName = "A sport. The OpenAPI document lists them",
+    }
+}
 
 const NONE: Spec = Spec::new(&[]);
 
 endpoints! {
     /// Signals, the newest first.
-    "/signals/api/", params(LIST), answers(Page<SignalRow>), |request| list(&request);
+    "/signals/api/", params(Spec::new(&[Filter::PARAMS]).paged()), answers(Page<SignalRow>), |request| list(&request);
 
     /// The number of active signals of each kind.
     "/signals/api/kinds/", params(NONE), answers(Kinds), |request| kinds(&request);
@@ -155,7 +152,7 @@ endpoints! {
 }
 
 fn list(request: &ApiRequest) -> ApiResult {
-    let filter = Filter::from_params(&request.params)?;
+    let filter = Filter::read(&request.params)?;
     let found = request.api.signals.find(|record| filter.lets_through(record));
     let view = View::new(&request.api, request.caller()?);
     request.page_of(CacheControl::LIVE, &found, |record| row(record, view))
@@ -173,43 +170,18 @@ fn detail(request: &ApiRequest) -> ApiResult {
     request.answer(CacheControl::LIVE, &row(&record, View::new(&request.api, request.caller()?)))
 }
 
-struct Filter {
-    active: Option<bool>,
-    from: Option<Micros>,
-    before: Option<Micros>,
-    events: IdFilter,
-    kind: Option<SignalKind>,
-    strength: u8,
-    sport: Option<Sport>,
-}
-
 impl Filter {
-    fn from_params(params: &Params) -> Result<Self, ApiError> {
-        let kind = |name: &str| SignalKind::ALL.into_iter().find(|kind| kind.as_str() == name);
-        let strength = |text: &str| text.parse().ok().filter(|strength| *strength <= 100);
-        let strength = params.parsed("min_strength", "a whole number from 0 to 100", strength)?;
-        Ok(Self {
-            active: params.flag("active")?,
-            from: params.from("date_from")?,
-            before: params.before("date_to")?,
-            events: IdFilter::read(params, "event_id")?,
-            kind: params.choice("kind", SignalKind::ALL.map(SignalKind::as_str), kind)?,
-            strength: strength.unwrap_or(0),
-            sport: params.choice("sport", Sport::ALL.map(Sport::as_str), params::sport)?,
-        })
-    }
-
     fn lets_through(&self, record: &SignalRecord) -> bool {
         fn is<T: PartialEq>(wanted: Option<&T>, value: &T) -> bool {
             wanted.is_none_or(|wanted| wanted == value)
         }
         is(self.active.as_ref(), &record.ended.is_none())
-            && self.events.passes(Some(record.match_id))
+            && self.event_id.passes(Some(record.match_id))
             && is(self.kind.as_ref(), &record.signal.topic.kind)
             && is(self.sport.as_ref(), &record.sport)
-            && self.from.is_none_or(|from| record.began >= from)
-            && self.before.is_none_or(|before| record.began < before)
-            && record.signal.strength >= self.strength
+            && self.date_from.is_none_or(|from| record.began >= from)
+            && self.date_to.is_none_or(|before| record.began < before)
+            && self.min_strength.is_none_or(|least| record.signal.strength >= least)
     }
 }
 

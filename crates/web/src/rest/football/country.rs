@@ -284,9 +284,29 @@ pub(in crate::rest) fn code(country: &str) -> Option<String> {
     code.map(ToOwned::to_owned)
 }
 
-/// Whether a feed's country has this code.
-pub(in crate::rest) fn has_code(country: Option<&str>, wanted: &str) -> bool {
-    country.and_then(code).is_some_and(|found| found.eq_ignore_ascii_case(wanted))
+/// The country that a client may ask for, and how it is compared.
+#[derive(Debug)]
+pub(in crate::rest) struct CountryFilter {
+    wanted: Option<WantedCountry>,
+    is: fn(&WantedCountry, Option<&str>) -> bool,
+}
+
+impl CountryFilter {
+    pub(in crate::rest) fn new(
+        text: Option<&str>,
+        is: fn(&WantedCountry, Option<&str>) -> bool,
+    ) -> Self {
+        Self { wanted: text.map(WantedCountry::new), is }
+    }
+
+    pub(in crate::rest) fn is_set(&self) -> bool {
+        self.wanted.is_some()
+    }
+
+    /// Whether a feed's country is it.
+    pub(in crate::rest) fn passes(&self, country: Option<&str>) -> bool {
+        self.wanted.as_ref().is_none_or(|wanted| (self.is)(wanted, country))
+    }
 }
 
 /// A country that a client asks for.
@@ -296,7 +316,7 @@ pub(in crate::rest) struct WantedCountry {
 }
 
 impl WantedCountry {
-    pub(in crate::rest) fn new(text: &str) -> Self {
+    fn new(text: &str) -> Self {
         Self { name: Name::new(text) }
     }
 
@@ -310,7 +330,13 @@ impl WantedCountry {
 
     /// Whether a feed's country has this name or code.
     pub(in crate::rest) fn is(&self, country: Option<&str>) -> bool {
-        self.is_named(country) || has_code(country, self.name.text())
+        self.is_named(country) || self.has_code(country)
+    }
+
+    /// Whether a feed's country has this code.
+    pub(in crate::rest) fn has_code(&self, country: Option<&str>) -> bool {
+        let found = country.and_then(code);
+        found.is_some_and(|found| found.eq_ignore_ascii_case(self.name.text()))
     }
 }
 
@@ -325,7 +351,8 @@ mod tests {
         assert_eq!(code("Germany").as_deref(), Some("DE"));
         assert_eq!(code("England").as_deref(), Some("GB"));
         assert_eq!(code("Atlantis"), None);
-        assert!(has_code(Some("Germany"), "de") && !has_code(None, "de"));
+        let wanted = WantedCountry::new("de");
+        assert!(wanted.has_code(Some("Germany")) && !wanted.has_code(None));
         for (wanted, country, is_named, is) in [
             ("germany", Some("DE"), true, true),
             ("de", Some("DE"), true, true),

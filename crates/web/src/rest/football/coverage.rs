@@ -11,7 +11,7 @@ use super::request::TOLERATED;
 use crate::{
     clock::now,
     products::Product,
-    rest::{Api, ApiRequest, ApiResult, CacheControl, Param, Spec, time, view::View},
+    rest::{Api, ApiRequest, ApiResult, CacheControl, Spec, time, view::View},
 };
 use history::query::{MatchQuery, Window};
 use record::{MatchRecord, MatchSummary, Status};
@@ -42,10 +42,11 @@ pub(super) struct SportCoverage {
     last_match: Option<String>,
 }
 
-const SPEC: Spec = Spec {
-    tolerated: TOLERATED,
-    ..Spec::new(&[Param::text("sport", "Only this sport, by its name in channels")])
-};
+params! {
+    struct Filters { sport: CoveredSport = "Only this sport, by its name in channels" }
+}
+
+const SPEC: Spec = Spec { tolerated: TOLERATED, ..Spec::new(&[Filters::PARAMS]) };
 
 endpoints! {
     /// What there is of each sport. No key is needed.
@@ -53,16 +54,14 @@ endpoints! {
 }
 
 fn coverage(request: &ApiRequest) -> ApiResult {
-    let params = &request.params;
-    let named = |name: &str| covered().find(|sport| sport.as_str().eq_ignore_ascii_case(name));
-    let wanted = params.choice("sport", covered().map(Sport::as_str), named)?;
+    let wanted = Filters::read(&request.params)?.sport;
     let sports = covered().filter(|sport| wanted.is_none_or(|it| it == *sport));
     let sports: Vec<_> = sports.map(|sport| of_sport(&request.api, sport, now())).collect();
     request.answer(CacheControl::PREDICTIONS, &Coverage { count: sports.len(), sports })
 }
 
 /// The sports that are part of a product.
-fn covered() -> impl Iterator<Item = Sport> {
+pub(in crate::rest) fn covered() -> impl Iterator<Item = Sport> {
     Sport::ALL.into_iter().filter(|sport| Product::named(sport.as_str()).is_some())
 }
 

@@ -1,51 +1,49 @@
 //! `/api/v2/events/`: all matches, by any filter.
 
 use super::{
-    include::{self, EventRow, INCLUDE},
+    include::{self, EventRow, Include},
     request::{DATE_FROM, DATE_TO, TOLERATED},
     snapshot::Matches,
 };
 use crate::rest::{
     ApiError, ApiRequest, ApiResult, Page, Param, Spec,
-    match_filter::{H2H, IDS, LAST, NEXT, SORT, UPDATED_SINCE},
+    kind::Number,
+    match_filter::{Choice, IDS, MatchParams},
 };
 use base::names::NamePart;
 use history::query::EntityKind;
 use record::Key;
 
+params! {
+    struct Filters for MatchParams {
+        date_from: Begin = DATE_FROM,
+        date_to: End = DATE_TO,
+        date: Day = "Filter by day",
+        ids: MatchIds = IDS,
+        #[alias("league")] league_id: Ids = "One or more leagues; also `league`",
+        #[alias("season")] season_id: Ids = "One or more seasons; also `season`",
+        team_id: Ids = "One or more teams, home or away",
+    }
+    struct Named {
+        #[alias("team")] team_name: Text = "Part of a team's name, home or away; also `team`",
+        status: Text = "Match status; separate several with commas",
+        round: Text = "Round number or name",
+        stage: Text = "`group`, or the name of a group or a round",
+    }
+}
+
+const PAGING: &[Param] = &[
+    Param::new::<Number>("limit", "Page size (default 50, max 200); also `page_size`"),
+    Param::new::<Number>("offset", "Number of rows to skip; also `page`"),
+];
+
 /// SERVICE section 1.4: `date` is accepted as a filter, but is not listed.
 const SPEC: Spec = Spec {
-    aliases: &[
-        ("league", "league_id"),
-        ("season", "season_id"),
-        ("team", "team_name"),
-        ("page_size", "limit"),
-        ("page", "offset"),
-    ],
+    aliases: &[("page_size", "limit"), ("page", "offset")],
     tolerated: &["date", TOLERATED[0], TOLERATED[1], TOLERATED[2]],
-    ..Spec::new(&[
-        DATE_FROM,
-        DATE_TO,
-        Param::text("date", "Filter by day"),
-        IDS,
-        Param::ids("league_id", "One or more leagues; also `league`"),
-        Param::ids("season_id", "One or more seasons; also `season`"),
-        Param::ids("team_id", "One or more teams, home or away"),
-        H2H,
-        LAST,
-        NEXT,
-        SORT,
-        UPDATED_SINCE,
-        INCLUDE,
-        Param::text("team_name", "Part of a team's name, home or away; also `team`"),
-        Param::text("status", "Match status; separate several with commas"),
-        Param::text("round", "Round number or name"),
-        Param::text("stage", "`group`, or the name of a group or a round"),
-        Param::number("limit", "Page size (default 50, max 200); also `page_size`"),
-        Param::number("offset", "Number of rows to skip; also `page`"),
-    ])
-    .paged()
-    .with_cursor()
+    ..Spec::new(&[Filters::PARAMS, Choice::PARAMS, Include::PARAMS, Named::PARAMS, PAGING])
+        .paged()
+        .with_cursor()
 };
 
 endpoints! {
@@ -55,13 +53,15 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let matches = Matches::now(&request.api);
-    let mut list = request.match_query()?;
-    if let Some(part) = request.params.text("team_name") {
+    let Named { team_name, status, round, stage } = Named::read(&request.params)?;
+    let filters = MatchParams { status, round, stage, ..Filters::read(&request.params)? };
+    let mut list = request.match_query(&filters)?;
+    if let Some(part) = team_name {
         if list.teams.is_some() {
             let detail = "team_name goes with one team_id, not with several.".to_owned();
             return Err(ApiError::BadParameter(detail));
         }
-        list.teams = Some(named(&matches, part));
+        list.teams = Some(named(&matches, &part));
     }
     let (list, found) = request.find_page(&matches, list)?;
     include::page(request, &matches, &list, &found).await

@@ -14,32 +14,33 @@ use super::{
     snapshot::Matches,
     tenure::side_of,
 };
-use crate::rest::{ApiRequest, ApiResult, CacheControl, Param, Spec, match_filter};
+use crate::rest::{ApiRequest, ApiResult, CacheControl, match_filter::MatchParams};
 use history::query::{Appearance, EntityKind, MatchQuery};
 use record::{Key, MatchSummary};
 
-const SPEC: Spec = request::spec(&[
-    Param::ids("season_id", "One or more seasons"),
-    Param::ids("league_id", "One or more leagues"),
-    DATE_FROM,
-    DATE_TO,
-]);
-
-const PLAYER: Spec = request::spec(&[
-    Param::ids("season_id", "One or more seasons"),
-    Param::ids("league_id", "One or more leagues"),
-    Param::ids("team_id", "One or more teams"),
-    DATE_FROM,
-    DATE_TO,
-]);
+params! {
+    struct OfTeam for MatchParams {
+        season_id: Ids = "One or more seasons",
+        league_id: Ids = "One or more leagues",
+        date_from: Begin = DATE_FROM,
+        date_to: End = DATE_TO,
+    }
+    struct OfPlayer for MatchParams {
+        season_id: Ids = "One or more seasons",
+        league_id: Ids = "One or more leagues",
+        team_id: Ids = "One or more teams",
+        date_from: Begin = DATE_FROM,
+        date_to: End = DATE_TO,
+    }
+}
 
 endpoints! {
     /// What a team did in its matches with a result, in all of them, at home and away.
-    "/api/v2/teams/{id}/figures/", params(SPEC), answers(TeamFigures),
+    "/api/v2/teams/{id}/figures/", params(request::spec(&[OfTeam::PARAMS])), answers(TeamFigures),
         |request| team(&request).await;
 
     /// What a player did in the matches in which the player was on the pitch: the sum of every counter, and per 90 minutes.
-    "/api/v2/players/{id}/figures/", params(PLAYER), answers(PlayerFigures),
+    "/api/v2/players/{id}/figures/", params(request::spec(&[OfPlayer::PARAMS])), answers(PlayerFigures),
         |request| player(&request).await;
 }
 
@@ -116,7 +117,7 @@ impl From<ManagerStats> for Figures {
 
 async fn team(request: &ApiRequest) -> ApiResult {
     let (matches, team) = Matches::for_entity(request, EntityKind::Team)?;
-    let query = match_filter::read(&request.params, with_result().sport)?;
+    let query = OfTeam::read(&request.params)?.query(&request.params, with_result().sport);
     let statuses = with_result().statuses;
     let summaries = matches.all(&MatchQuery { team: Some(team.id), statuses, ..query });
     let match_stats = request.extension::<MatchStatsCache>()?.load(&matches, &summaries).await?;
@@ -150,7 +151,7 @@ pub(super) struct PlayerFigures {
 }
 
 async fn player(request: &ApiRequest) -> ApiResult {
-    let (player, rows) = chosen(request).await?;
+    let (player, rows) = chosen(request, &OfPlayer::read(&request.params)?).await?;
     request.answer(CacheControl::REFERENCE, &PlayerFigures::new(player.id, &rows))
 }
 

@@ -9,20 +9,19 @@ use super::{
     event::Event, incidents::Incidents, line_ups::LineUps, snapshot::Matches, stats::Stats,
 };
 use crate::rest::{
-    Api, ApiError, ApiRequest, ApiResult, Param, Params,
+    Api, ApiError, ApiRequest, ApiResult,
     odds::{consensus::ConsensusOdds, quotes},
 };
 use history::query::{MatchPage, MatchQuery};
 use record::MatchRecord;
 
-pub(super) const INCLUDE: Param = Param::text(
-    "include",
-    "Parts of each match, separated by commas: incidents, lineups, odds, refs, stats. Lists have at most 5 matches then",
-);
+params! {
+    pub(super) struct Include { include: Parts = "Parts of each match, separated by commas: incidents, lineups, odds, refs, stats. Lists have at most 5 matches then" }
+}
 
 /// A part of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(in crate::rest) enum Part {
     Incidents,
     LineUps,
     Odds,
@@ -91,18 +90,9 @@ impl EventRow {
     }
 }
 
-/// The requested parts.
-///
-/// # Errors
-///
-/// If a word is none of them.
-pub(super) fn read(params: &Params) -> Result<Vec<Part>, ApiError> {
-    let asked = params.text("include").unwrap_or_default().split(',').map(str::trim);
-    let part = |word: &str| {
-        let part = PARTS.iter().find(|(name, _)| *name == word).map(|(_, part)| *part);
-        part.ok_or_else(|| ApiError::unknown_value("include", words()))
-    };
-    asked.filter(|word| !word.is_empty()).map(part).collect()
+/// The part of a word in `include`.
+pub(in crate::rest) fn part(word: &str) -> Option<Part> {
+    PARTS.iter().find(|(name, _)| *name == word).map(|(_, part)| *part)
 }
 
 /// Responds with a page of a list of matches, with the requested parts.
@@ -112,7 +102,7 @@ pub(super) async fn page(
     query: &MatchQuery,
     found: &MatchPage,
 ) -> ApiResult {
-    let parts = read(&request.params)?;
+    let parts = Include::read(&request.params)?.include;
     let events = matches.rows(&found.summaries);
     if parts.is_empty() {
         return request.match_page(query, found, events);

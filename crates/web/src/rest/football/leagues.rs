@@ -6,13 +6,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    country::{self, WantedCountry},
+    country,
     request::{self, NAME, NONE, PAGE},
     seasons::{LeagueSeason, Season, calendar},
     snapshot::Matches,
     venues::Venue,
 };
-use crate::rest::{ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec};
+use crate::rest::{ApiError, ApiRequest, ApiResult, CacheControl, Page, Spec};
 use history::query::{Calendar, Entity, EntityKind, MatchQuery};
 use record::Key;
 
@@ -50,15 +50,18 @@ pub(in crate::rest) fn is_women(league: &Entity) -> bool {
     name.split_whitespace().any(|word| WORDS.contains(&word.trim_matches(['(', ')'])))
 }
 
-const LIST: Spec = request::spec(&[
-    NAME,
-    Param::text("country", "Filter by country name"),
-    Param::text("country_code", "Filter by country code (ISO 3166-1 alpha-2)"),
-    Param::flag("is_women", "Women's leagues, judged by their name"),
-    Param::flag("is_active", "Whether the league has a match within a year (default: true)"),
-    Param::flag("include_inactive", "Include leagues without a match in the last year"),
-])
-.paged();
+params! {
+    struct List {
+        name: Name = NAME,
+        country: CountryName = "Filter by country name",
+        country_code: CountryCode = "Filter by country code (ISO 3166-1 alpha-2)",
+        is_women: Flag = "Women's leagues, judged by their name",
+        is_active: Flag = "Whether the league has a match within a year (default: true)",
+        include_inactive: Flag = "Include leagues without a match in the last year",
+    }
+}
+
+const LIST: Spec = request::spec(&[List::PARAMS]).paged();
 
 endpoints! {
     /// Leagues that are active, by name.
@@ -84,24 +87,19 @@ endpoints! {
 }
 
 fn list(request: &ApiRequest) -> ApiResult {
-    let params = &request.params;
-    let women = params.flag("is_women")?;
-    let (active, inactive) = (params.flag("is_active")?, params.flag("include_inactive")?);
-    let active = match (active, inactive) {
+    let filters = List::read(&request.params)?;
+    let active = match (filters.is_active, filters.include_inactive) {
         (None, Some(true)) => None,
         (active, _) => active.or(Some(true)),
     };
-    let of_country = params.text("country").map(WantedCountry::new);
-    let code = params.text("country_code");
     let matches = Matches::now(&request.api);
     let calendar = calendar(&matches, None);
-    let name = request.name_part("name");
     let leagues = matches.entities(EntityKind::Competition, |league| {
-        name.is_in(&league.name)
-            && women.is_none_or(|women| women == is_women(league))
+        filters.name.is_in(&league.name)
+            && filters.is_women.is_none_or(|women| women == is_women(league))
             && active.is_none_or(|active| active == calendar.is_active(league.id))
-            && of_country.as_ref().is_none_or(|it| it.is_named(league.country.as_deref()))
-            && code.is_none_or(|code| country::has_code(league.country.as_deref(), code))
+            && filters.country.passes(league.country.as_deref())
+            && filters.country_code.passes(league.country.as_deref())
     });
     request.page_of(CacheControl::LIST, &leagues, |league| League::new(&matches, &calendar, league))
 }

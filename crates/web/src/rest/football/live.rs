@@ -11,13 +11,16 @@ use utoipa::ToSchema;
 
 use super::{
     event::{Event, LiveEvent},
-    include::{self, EventRow, INCLUDE},
+    include::{EventRow, Include},
     live_cache::{ResponseCache, ResponseSource},
     request,
     snapshot::Matches,
 };
 use crate::http::SharedBody;
-use crate::rest::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Param, Spec, match_filter};
+use crate::rest::{
+    Api, ApiError, ApiRequest, ApiResult, CacheControl, Param, Spec, kind::Number,
+    match_filter::MatchParams,
+};
 use history::query::{MatchQuery, Window};
 use record::{MatchRecord, MatchSummary, Status};
 
@@ -52,19 +55,24 @@ fn query(request: &ApiRequest) -> Result<MatchQuery, ApiError> {
     let params = &request.params;
     let is_page = ["limit", "offset"].iter().any(|name| params.text(name).is_some());
     let window = if is_page { request.window } else { Window::ALL };
-    Ok(MatchQuery { window, ..match_filter::read(params, Some(Sport::Football))? })
+    let query = Filters::read(params)?.query(params, Some(Sport::Football));
+    Ok(MatchQuery { window, ..query })
 }
 
-const LIVE: Spec = request::spec(&[
-    Param::ids("league_id", "One or more leagues; also `league`"),
-    Param::ids("season_id", "One or more seasons; also `season`"),
-    Param::ids("team_id", "One or more teams, home or away; also `team`"),
-    Param::number("limit", "Page size (max 200); without `limit` and `offset`, all rows"),
-    Param::number("offset", "Number of rows to skip"),
-])
-.paged();
+params! {
+    struct Filters for MatchParams {
+        league_id: Ids = "One or more leagues; also `league`",
+        season_id: Ids = "One or more seasons; also `season`",
+        team_id: Ids = "One or more teams, home or away; also `team`",
+    }
+}
 
-const ONE: Spec = request::spec(&[INCLUDE]);
+const PAGING: &[Param] = &[
+    Param::new::<Number>("limit", "Page size (max 200); without `limit` and `offset`, all rows"),
+    Param::new::<Number>("offset", "Number of rows to skip"),
+];
+
+const LIVE: Spec = request::spec(&[Filters::PARAMS, PAGING]).paged();
 
 endpoints! {
     /// Matches in play, those that kick off within five minutes, and those that ended less than ten minutes
@@ -74,7 +82,7 @@ endpoints! {
         |request| live(&request).await;
 
     /// A match.
-    "/api/v2/events/{id}/", params(ONE),
+    "/api/v2/events/{id}/", params(request::spec(&[Include::PARAMS])),
         answers(EventRow, headers(
             ("X-Cache-Status" = String, description = "HIT or MISS"),
             ("X-Matchwire-Seq" = String, description = "EPOCH:SEQ of the match's channel, while it has one"),
@@ -151,7 +159,7 @@ async fn detail(request: &ApiRequest) -> ApiResult {
     }
     let cache_control =
         if summary.status.is_live() { CacheControl::LIVE } else { CacheControl::LIST };
-    let parts = include::read(&request.params)?;
+    let parts = Include::read(&request.params)?.include;
     let mut response = if parts.is_empty() && request.params.zone().is_none() {
         let make = || SharedBody::json(&found.event(&request.api));
         let cache: &ResponseCache = request.extension()?;

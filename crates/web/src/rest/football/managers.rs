@@ -12,13 +12,11 @@ use super::{
     manager_stats::ManagerStats,
     match_stats::MatchStats,
     people::{self, Person, Role},
-    request::{self, MIN_MATCHES, NAME, NONE, PAGE},
+    request::{self, COUNTRY_CODE, MIN_MATCHES, NAME, NONE, PAGE},
     snapshot::Matches,
     tenure::{self, Tenure},
 };
-use crate::rest::{
-    ApiRequest, ApiResult, CacheControl, Page, Param, Spec, match_filter::IdFilter, time,
-};
+use crate::rest::{ApiRequest, ApiResult, CacheControl, Page, Spec, time};
 use history::query::{Entity, EntityKind};
 use record::{Key, MatchSummary};
 
@@ -84,16 +82,19 @@ impl Person for Manager {
     }
 }
 
-const LIST: Spec = request::spec(&[
-    NAME,
-    Param::ids("team_id", "One or more current teams, by the manager's last match"),
-    Param::ids("league_id", "Managed a team in one of these leagues"),
-    Param::text("nationality_code", "Country code (ISO 3166-1 alpha-2)"),
-    Param::text("tactical_profile", "Not provided by any feed: always empty"),
-    Param::text("team_style", "Not provided by any feed: always empty"),
-    MIN_MATCHES,
-])
-.paged();
+params! {
+    struct List {
+        name: Name = NAME,
+        team_id: Ids = "One or more current teams, by the manager's last match",
+        league_id: Ids = "Managed a team in one of these leagues",
+        nationality_code: CountryCode = COUNTRY_CODE,
+        tactical_profile: Word = "Not provided by any feed: always empty",
+        team_style: Word = "Not provided by any feed: always empty",
+        min_matches: Number = MIN_MATCHES,
+    }
+}
+
+const LIST: Spec = request::spec(&[List::PARAMS]).paged();
 
 endpoints! {
     /// Managers, by name.
@@ -112,19 +113,15 @@ endpoints! {
 }
 
 async fn list(request: &ApiRequest) -> ApiResult {
-    let params = &request.params;
-    let teams = IdFilter::read(params, "team_id")?;
-    let code = params.text("nationality_code");
-    let has_no_style_filter =
-        ["tactical_profile", "team_style"].iter().all(|name| params.text(name).is_none());
-    let name = request.name_part("name");
+    let filters = List::read(&request.params)?;
     let passes_filter = |manager: &Entity| {
-        has_no_style_filter
-            && name.is_in(&manager.name)
-            && teams.passes(manager.parent)
-            && code.is_none_or(|code| country::has_code(manager.country.as_deref(), code))
+        filters.tactical_profile.passes(None)
+            && filters.team_style.passes(None)
+            && filters.name.is_in(&manager.name)
+            && filters.team_id.passes(manager.parent)
+            && filters.nationality_code.passes(manager.country.as_deref())
     };
-    people::list::<Manager>(request, passes_filter).await
+    people::list::<Manager>(request, &filters.league_id, filters.min_matches, passes_filter).await
 }
 
 /// In the manner of the lists below a team.

@@ -7,7 +7,7 @@
 mod analysis;
 mod calendar;
 pub(super) mod country;
-mod coverage;
+pub(super) mod coverage;
 mod detail;
 pub(super) mod event;
 mod events;

@@ -62,14 +62,13 @@ pub(super) trait Person: Serialize {
     ) -> Self;
 }
 
-/// All people with a role who pass a condition and the filters `league_id` and `min_matches`.
+/// All people with a role who pass a condition, with matches in these leagues and at least so many.
 pub(super) async fn list<T: Person>(
     request: &ApiRequest,
+    leagues: &IdFilter,
+    least: Option<u64>,
     passes_filter: impl Fn(&Entity) -> bool,
 ) -> ApiResult {
-    let params = &request.params;
-    let leagues = IdFilter::read(params, "league_id")?;
-    let least = params.number("min_matches")?;
     let least = least.map(|least| usize::try_from(least).unwrap_or(usize::MAX));
     let matches = Matches::now(&request.api);
     let mut by_person: HashMap<Key, Vec<Arc<MatchSummary>>> = HashMap::new();

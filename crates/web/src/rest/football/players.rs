@@ -8,15 +8,14 @@ use utoipa::ToSchema;
 use super::{
     country, line_ups,
     player_stats::PlayerStats,
-    request::{self, DATE_FROM, DATE_TO, NAME, NONE},
+    request::{self, COUNTRY_CODE, DATE_FROM, DATE_TO, NAME, NONE},
     snapshot::Matches,
     teams,
 };
 use crate::{
     clock::now,
     rest::{
-        Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
-        match_filter::IdFilter,
+        Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Spec, match_filter::MatchParams,
     },
 };
 use history::query::{Appearance, AppearanceFilter, Entity, EntityKind, Window};
@@ -159,23 +158,24 @@ impl Player {
     }
 }
 
-const LIST: Spec = request::spec(&[
-    NAME,
-    Param::ids("team_id", "One or more current teams, by the player's last match"),
-    Param::ids("national_team_id", "Not provided by any feed: always empty"),
-    Param::text("nationality_code", "Country code (ISO 3166-1 alpha-2)"),
-    Param::text("position", "G, D, M or F"),
-])
-.paged();
+params! {
+    struct List {
+        name: Name = NAME,
+        team_id: Ids = "One or more current teams, by the player's last match",
+        national_team_id: Ids = "Not provided by any feed: always empty",
+        nationality_code: CountryCode = COUNTRY_CODE,
+        position: Word = "G, D, M or F",
+    }
+    struct Stats for MatchParams {
+        season_id: Ids = "One or more seasons",
+        team_id: Ids = "One or more teams",
+        league_id: Ids = "One or more leagues",
+        date_from: Begin = DATE_FROM,
+        date_to: End = DATE_TO,
+    }
+}
 
-const STATS: Spec = request::spec(&[
-    Param::ids("season_id", "One or more seasons"),
-    Param::ids("team_id", "One or more teams"),
-    Param::ids("league_id", "One or more leagues"),
-    DATE_FROM,
-    DATE_TO,
-])
-.paged();
+const LIST: Spec = request::spec(&[List::PARAMS]).paged();
 
 endpoints! {
     /// Players, by name.
@@ -185,7 +185,7 @@ endpoints! {
     "/api/v2/players/{id}/", params(NONE), answers(Player), |request| detail(&request);
 
     /// What the player did, match by match, the latest first.
-    "/api/v2/players/{id}/stats/", params(STATS), answers(Page<PlayerStats>),
+    "/api/v2/players/{id}/stats/", params(request::spec(&[Stats::PARAMS]).paged()), answers(Page<PlayerStats>),
         or(status = 400, description = "`event_id` is not supported here; use `events/{id}/player-stats/`"),
         |request| stats(&request).await;
 
@@ -198,20 +198,14 @@ endpoints! {
 }
 
 fn list(request: &ApiRequest) -> ApiResult {
-    let params = &request.params;
-    let teams = IdFilter::read(params, "team_id")?;
-    let national = IdFilter::read(params, "national_team_id")?;
-    let (code, position) = (params.text("nationality_code"), params.text("position"));
+    let filters = List::read(&request.params)?;
     let matches = Matches::now(&request.api);
-    let name = request.name_part("name");
     let players = matches.entities(EntityKind::Player, |player| {
-        national.passes(None)
-            && name.is_in(&player.name)
-            && teams.passes(player.parent)
-            && code.is_none_or(|code| country::has_code(player.country.as_deref(), code))
-            && position.is_none_or(|wanted| {
-                text(player, "position").is_some_and(|stated| stated.eq_ignore_ascii_case(wanted))
-            })
+        filters.national_team_id.passes(None)
+            && filters.name.is_in(&player.name)
+            && filters.team_id.passes(player.parent)
+            && filters.nationality_code.passes(player.country.as_deref())
+            && filters.position.passes(text(player, "position").as_deref())
     });
     request.page_of(CacheControl::REFERENCE, &players, |it| Player::new(&matches, it))
 }
@@ -222,29 +216,28 @@ fn detail(request: &ApiRequest) -> ApiResult {
 }
 
 async fn stats(request: &ApiRequest) -> ApiResult {
-    request.page_of(CacheControl::LIST, &chosen(request).await?.1, PlayerStats::new)
+    let filters = Stats::read(&request.params)?;
+    request.page_of(CacheControl::LIST, &chosen(request, &filters).await?.1, PlayerStats::new)
 }
 
 /// A player, and the rows of it that the request chooses, the latest first.
 pub(super) async fn chosen(
     request: &ApiRequest,
+    filters: &MatchParams,
 ) -> Result<(Arc<Entity>, Vec<Appearance>), ApiError> {
-    let params = &request.params;
-    let [leagues, teams, seasons] =
-        ["league_id", "team_id", "season_id"].map(|name| IdFilter::read(params, name));
-    let (leagues, teams, seasons) = (leagues?, teams?, seasons?);
+    let MatchParams { league_id, team_id, season_id, .. } = filters;
     let (matches, player) = Matches::for_entity(request, EntityKind::Player)?;
     let filter = AppearanceFilter {
         players: Some(vec![player.id]),
-        from: params.from("date_from")?,
-        before: params.before("date_to")?,
+        from: filters.date_from,
+        before: filters.date_to,
         ..AppearanceFilter::default()
     };
     let mut played = appearances(&request.api, filter).await?;
     played.retain(|row| {
-        teams.passes(Some(row.team))
-            && seasons.passes(row.season)
-            && (!leagues.is_set() || leagues.passes(competition(&matches, row)))
+        team_id.passes(Some(row.team))
+            && season_id.passes(row.season)
+            && (!league_id.is_set() || league_id.passes(competition(&matches, row)))
     });
     Ok((player, played))
 }

@@ -14,7 +14,7 @@ use super::{
     request::{self, COUNTRY_CODE, MIN_MATCHES, NAME, NONE, PAGE},
     snapshot::Matches,
 };
-use crate::rest::{ApiError, ApiRequest, ApiResult, Page, Param, Spec};
+use crate::rest::{ApiError, ApiRequest, ApiResult, Page, Spec};
 use history::query::{Entity, regulation};
 use record::{Key, MatchSummary};
 
@@ -113,13 +113,16 @@ impl StatTotal {
     }
 }
 
-const LIST: Spec = request::spec(&[
-    NAME,
-    COUNTRY_CODE,
-    Param::ids("league_id", "Refereed a match in one of these leagues"),
-    MIN_MATCHES,
-])
-.paged();
+params! {
+    struct List {
+        name: Name = NAME,
+        country_code: CountryCode = COUNTRY_CODE,
+        league_id: Ids = "Refereed a match in one of these leagues",
+        min_matches: Number = MIN_MATCHES,
+    }
+}
+
+const LIST: Spec = request::spec(&[List::PARAMS]).paged();
 
 endpoints! {
     /// Referees, by name.
@@ -135,11 +138,9 @@ endpoints! {
 }
 
 async fn list(request: &ApiRequest) -> ApiResult {
-    let code = request.params.text("country_code");
-    let name = request.name_part("name");
+    let filters = List::read(&request.params)?;
     let passes_filter = |referee: &Entity| {
-        name.is_in(&referee.name)
-            && code.is_none_or(|code| country::has_code(referee.country.as_deref(), code))
+        filters.name.is_in(&referee.name) && filters.country_code.passes(referee.country.as_deref())
     };
-    people::list::<Referee>(request, passes_filter).await
+    people::list::<Referee>(request, &filters.league_id, filters.min_matches, passes_filter).await
 }

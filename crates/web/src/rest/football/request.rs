@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use facts::event::Sport;
 
-use crate::rest::{ApiError, ApiRequest, Param, Spec, match_filter};
+use crate::rest::{
+    ApiError, ApiRequest, Param, Spec,
+    match_filter::{Choice, MatchParams},
+};
 use history::query::MatchQuery;
 use record::{Status, Vocabulary};
 
@@ -20,14 +23,11 @@ pub(super) const ALIASES: &[(&str, &str)] = &[
     ("page", "offset"),
 ];
 
-pub(super) const NAME: Param = Param::text("name", "Part of the name");
-pub(super) const COUNTRY_CODE: Param =
-    Param::text("country_code", "Country code (ISO 3166-1 alpha-2)");
-pub(super) const DATE_FROM: Param = Param::text("date_from", "From this day or timestamp, UTC");
-pub(super) const DATE_TO: Param =
-    Param::text("date_to", "Up to the end of this day, or this timestamp, UTC");
-pub(super) const MIN_MATCHES: Param =
-    Param::number("min_matches", "Minimum number of matches with a result");
+pub(super) const NAME: &str = "Part of the name";
+pub(super) const COUNTRY_CODE: &str = "Country code (ISO 3166-1 alpha-2)";
+pub(super) const DATE_FROM: &str = "From this day or timestamp, UTC";
+pub(super) const DATE_TO: &str = "Up to the end of this day, or this timestamp, UTC";
+pub(super) const MIN_MATCHES: &str = "Minimum number of matches with a result";
 
 /// The parameters of an endpoint without any.
 pub(super) const NONE: Spec = spec(&[]);
@@ -36,38 +36,39 @@ pub(super) const NONE: Spec = spec(&[]);
 pub(super) const PAGE: Spec = NONE.paged();
 
 /// Those of an endpoint whose `season` is also one by its years.
-pub(super) const fn season_spec(params: &'static [Param]) -> Spec {
+pub(super) const fn season_spec(params: &'static [&'static [Param]]) -> Spec {
     const OTHERS: &[(&str, &str)] =
         &[("league", "league_id"), ("team", "team_id"), ("page_size", "limit"), ("page", "offset")];
     Spec { aliases: OTHERS, ..spec(params) }
 }
 
 /// The parameters of an endpoint.
-pub(in crate::rest) const fn spec(params: &'static [Param]) -> Spec {
+pub(in crate::rest) const fn spec(params: &'static [&'static [Param]]) -> Spec {
     Spec { aliases: ALIASES, tolerated: TOLERATED, ..Spec::new(params) }
 }
 
 impl ApiRequest {
-    /// The requested list of matches: every filter that the endpoint accepts, and the page.
+    /// The requested list of matches, and its page.
     ///
     /// # Errors
     ///
     /// If a value is not valid.
-    pub(super) fn match_query(&self) -> Result<MatchQuery, ApiError> {
+    pub(super) fn match_query(&self, filters: &MatchParams) -> Result<MatchQuery, ApiError> {
         let params = &self.params;
-        let mut query = match_filter::read(params, Some(Sport::Football))?;
+        let mut query = filters.query(params, Some(Sport::Football));
         // `date` is a single day.
-        query.from = query.from.max(params.from("date")?);
-        query.before = query.before.into_iter().chain(params.before("date")?).min();
-        query.statuses = params.statuses(Vocabulary::FootballV2);
-        query.after_extra_time = params.text("status").is_some_and(is_after_extra_time);
+        let [from, before] = filters.date;
+        query.from = query.from.max(from);
+        query.before = query.before.into_iter().chain(before).min();
+        let status = filters.status.as_deref();
+        query.statuses = params.statuses(status, Vocabulary::FootballV2);
+        query.after_extra_time = status.is_some_and(is_after_extra_time);
         // A number, else a name.
-        query.round = params.text("round").and_then(|round| round.parse().ok());
-        let round_name = params.text("round").filter(|_| query.round.is_none());
-        query.round_name = round_name.map(ToOwned::to_owned);
-        query.stage = params.text("stage").map(ToOwned::to_owned);
+        query.round = filters.round.as_deref().and_then(|round| round.parse().ok());
+        query.round_name = filters.round.clone().filter(|_| query.round.is_none());
+        query.stage.clone_from(&filters.stage);
         query.window = self.window;
-        match_filter::choose(&self.api, params, query)
+        Choice::read(params)?.narrow(self, &filters.ids, query)
     }
 }
 

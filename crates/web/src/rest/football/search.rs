@@ -11,9 +11,7 @@ use super::{
     request::{self, football},
     snapshot::Matches,
 };
-use crate::rest::{
-    ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec, match_filter, time,
-};
+use crate::rest::{ApiError, ApiRequest, ApiResult, CacheControl, Page, Spec, match_filter, time};
 use base::{Micros, names::NamePart};
 use history::query::{Entity, EntityKind, MatchQuery, Window};
 use record::{Key, MatchSummary};
@@ -64,15 +62,15 @@ enum Found {
     Match(Arc<MatchSummary>),
 }
 
-const SPEC: Spec = request::spec(&[
-    Param::text("q", "A name or a part of it, at least two characters; `Alpha v Beta` for matches")
-        .required(),
-    Param::text(
-        "type",
-        "Only these, separated by commas: team, league, player, manager, referee, venue, match",
-    ),
-])
-.paged();
+params! {
+    struct Search {
+        #[required]
+        q: Query = "A name or a part of it, at least two characters; `Alpha v Beta` for matches",
+        kinds as "type": SearchTypes = "Only these, separated by commas: team, league, player, manager, referee, venue, match",
+    }
+}
+
+const SPEC: Spec = request::spec(&[Search::PARAMS]).paged();
 
 endpoints! {
     /// Teams, leagues, people, venues and matches of football by name, the best fit first. Case, marks and spelling do not matter.
@@ -81,12 +79,12 @@ endpoints! {
 
 fn search(request: &ApiRequest) -> ApiResult {
     let expected = "q is to be a text of at least two characters.";
-    let text = request.params.text("q").filter(|text| text.chars().count() >= CHARS_MIN);
+    let Search { q, kinds } = Search::read(&request.params)?;
+    let text = q.filter(|text| text.chars().count() >= CHARS_MIN);
     let text = text.ok_or_else(|| ApiError::BadParameter(expected.to_owned()))?;
-    let kinds = kinds(request)?;
     let is_wanted = |kind: &str| kinds.is_empty() || kinds.contains(&kind);
     let matches = Matches::now(&request.api);
-    let part = NamePart::new(text);
+    let part = NamePart::new(&text);
     let mut entities: Vec<(_, &'static str, Arc<Entity>)> = Vec::new();
     for (kind, entity_kind) in KINDS.into_iter().filter(|(kind, _)| is_wanted(kind)) {
         let named = matches.entities(entity_kind, |entity| part.is_in(&entity.name));
@@ -98,7 +96,7 @@ fn search(request: &ApiRequest) -> ApiResult {
     if is_wanted(MATCH) {
         // Behind the best, since there may be hundreds of others.
         let others = found.split_off(found.len().min(TEAMS_MAX));
-        found.extend(found_matches(request, &matches, text).into_iter().map(Found::Match));
+        found.extend(found_matches(request, &matches, &text).into_iter().map(Found::Match));
         found.extend(others);
     }
     request.page_of(CacheControl::LIST, found, |found| match found {
@@ -110,21 +108,6 @@ fn search(request: &ApiRequest) -> ApiResult {
 /// The words of `type`.
 pub(crate) fn words() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|(word, _)| *word).chain([MATCH])
-}
-
-/// The requested types; empty for all.
-fn kinds(request: &ApiRequest) -> Result<Vec<&'static str>, ApiError> {
-    let asked = request.params.text("type").unwrap_or_default().split(',').map(str::trim);
-    let kind = |word: &str| {
-        let found = words().find(|kind| *kind == word);
-        found.ok_or_else(|| ApiError::unknown_value("type", words()))
-    };
-    let mut kinds =
-        asked.filter(|word| !word.is_empty()).map(kind).collect::<Result<Vec<_>, _>>()?;
-    // Every result is compared with them.
-    kinds.sort_unstable();
-    kinds.dedup();
-    Ok(kinds)
 }
 
 /// The matches between two sides, the latest first; of one side, those nearest to now.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{event::day, snapshot::Matches};
-use crate::rest::{ApiError, Param, Params};
+use crate::rest::{ApiError, Params};
 use history::query::{Calendar, CurrentSeason, EntityKind, SeasonSpan, season_name, season_year};
 use record::Key;
 
@@ -38,9 +38,13 @@ impl LeagueSeason {
     }
 }
 
-pub(super) const SEASON_ID: Param = Param::id("season_id", "The season (default: the current one)");
-pub(super) const SEASON: Param =
-    Param::text("season", "The season by its years, such as 2025/26 or 2025, or by its ID");
+params! {
+    /// One of the seasons of a league.
+    pub(super) struct WantedSeason {
+        season_id: Id = "The season (default: the current one)",
+        season: Text = "The season by its years, such as 2025/26 or 2025, or by its ID",
+    }
+}
 
 /// The dates of all leagues, or of one, by the rule of this version.
 pub(super) fn calendar(matches: &Matches<'_>, league: Option<Key>) -> Calendar {
@@ -68,15 +72,15 @@ impl Season {
         seasons.map(|span| Self::new(matches, &name, span)).collect()
     }
 
-    /// One of the seasons of a league: the one of [`SEASON_ID`] or [`SEASON`], else the current one; `None` if the league
+    /// One of the seasons of a league: the one of [`WantedSeason`], else the current one; `None` if the league
     /// has none. Of two in a year, the one with the name, else the latest.
     ///
     /// # Errors
     ///
     /// If the league does not have the requested season.
     pub(super) fn requested(all: &[Self], params: &Params) -> Result<Option<Self>, ApiError> {
-        let id = params.id("season_id")?;
-        let name = params.text("season").filter(|_| id.is_none());
+        let WantedSeason { season_id: id, season } = WantedSeason::read(params)?;
+        let name = season.as_deref().filter(|_| id.is_none());
         if id.is_none() && name.is_none() {
             return Ok(all.iter().find(|season| season.is_current).cloned());
         }
@@ -110,8 +114,8 @@ mod tests {
             season(2025, "Liga Apertura 2025", 2025),
         ];
         let requested = |query: &str| {
-            let params =
-                Params::read(Some(query), season_spec(&[SEASON_ID, SEASON])).expect("accepted");
+            let params = Params::read(Some(query), season_spec(&[WantedSeason::PARAMS]));
+            let params = params.expect("accepted");
             let found = Season::requested(&all, &params);
             found.ok().flatten().map(|season| season.id)
         };

@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 use super::{
     country,
     request::{self, football},
-    seasons::{SEASON, SEASON_ID, Season, calendar},
+    seasons::{Season, WantedSeason, calendar},
     snapshot::Matches,
 };
-use crate::rest::{ApiRequest, ApiResult, CacheControl, Spec};
+use crate::rest::{ApiRequest, ApiResult, CacheControl};
 use history::query::{DeductionOfTeam, EntityKind, FootballTables, MatchQuery, StandingsRow};
 use record::Key;
 
@@ -86,11 +86,9 @@ pub(super) struct Standing {
     live: bool,
 }
 
-const SPEC: Spec = request::season_spec(&[SEASON_ID, SEASON]);
-
 endpoints! {
     /// The table of a season.
-    "/api/v2/leagues/{id}/standings/", params(SPEC), answers(Standings),
+    "/api/v2/leagues/{id}/standings/", params(request::season_spec(&[WantedSeason::PARAMS])), answers(Standings),
         |request| standings(&request).await;
 }
 

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::{
     country,
-    include::{self, EventRow, INCLUDE},
+    include::{self, EventRow, Include},
     leagues::is_women,
     players::SquadPlayer,
     request::{self, DATE_FROM, DATE_TO, NAME, NONE, football, most_frequent},
@@ -19,8 +19,8 @@ use super::{
     snapshot::Matches,
 };
 use crate::rest::{
-    ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
-    match_filter::{self, H2H, IDS, IDS_MAX, LAST, NEXT, SORT, UPDATED_SINCE},
+    ApiError, ApiRequest, ApiResult, CacheControl, Page, Spec,
+    match_filter::{Choice, IDS, MatchParams},
 };
 use history::query::{Entity, EntityKind, MatchQuery, Window};
 use record::{Key, MatchSummary};
@@ -61,37 +61,28 @@ pub(in crate::rest) fn short_name(team: &Entity) -> String {
     abbreviation.unwrap_or(&team.name).to_owned()
 }
 
-const LIST: Spec = request::spec(&[
-    NAME,
-    Param::text(
-        "country_code",
-        "Country code (ISO 3166-1 alpha-2); an unknown code matches no team",
-    ),
-    Param::ids("league_id", "Has a match in one of these leagues"),
-    Param::ids("season_id", "Has a match in one of these seasons"),
-    Param::flag(
-        "in_competition",
-        "Whether the team has a match in the current season of `league_id`",
-    ),
-    Param::flag("is_women", "Requires `league_id` or `season_id`"),
-])
-.paged();
+params! {
+    struct List {
+        name: Name = NAME,
+        country_code: CountryCode = "Country code (ISO 3166-1 alpha-2); an unknown code matches no team",
+        league_id: Ids = "Has a match in one of these leagues",
+        season_id: Ids = "Has a match in one of these seasons",
+        in_competition: Flag = "Whether the team has a match in the current season of `league_id`",
+        is_women: Flag = "Requires `league_id` or `season_id`",
+    }
+    struct Fixtures for MatchParams {
+        date_from: Begin = DATE_FROM,
+        date_to: End = DATE_TO,
+        league_id: Ids = "One or more leagues",
+        status: Text = "As for matches",
+        ids: MatchIds = IDS,
+    }
+}
 
-const FIXTURES: Spec = request::spec(&[
-    DATE_FROM,
-    DATE_TO,
-    Param::ids("league_id", "One or more leagues"),
-    Param::text("status", "As for matches"),
-    IDS,
-    H2H,
-    LAST,
-    NEXT,
-    SORT,
-    UPDATED_SINCE,
-    INCLUDE,
-])
-.paged()
-.with_cursor();
+const LIST: Spec = request::spec(&[List::PARAMS]).paged();
+
+const FIXTURES: Spec =
+    request::spec(&[Fixtures::PARAMS, Choice::PARAMS, Include::PARAMS]).paged().with_cursor();
 
 endpoints! {
     /// Teams, by name.
@@ -110,13 +101,12 @@ endpoints! {
 }
 
 fn list(request: &ApiRequest) -> ApiResult {
-    let code = request.params.text("country_code");
+    let filters = List::read(&request.params)?;
     let matches = Matches::now(&request.api);
-    let members = members(request, &matches)?;
-    let name = request.name_part("name");
+    let members = members(&filters, &matches)?;
     let teams = matches.entities(EntityKind::Team, |team| {
-        name.is_in(&team.name)
-            && code.is_none_or(|code| country::has_code(team.country.as_deref(), code))
+        filters.name.is_in(&team.name)
+            && filters.country_code.passes(team.country.as_deref())
             && members.as_ref().is_none_or(|members| members.contains(&team.id))
     });
     let Window { offset, limit } = request.window;
@@ -141,11 +131,9 @@ fn home_matches(matches: &Matches<'_>, teams: Vec<Key>) -> HashMap<Key, Vec<Arc<
 }
 
 /// The teams of a league or a season; `None` if the request names neither.
-fn members(request: &ApiRequest, matches: &Matches<'_>) -> Result<Option<BTreeSet<Key>>, ApiError> {
-    let params = &request.params;
-    let competitions = params.ids_up_to("league_id", IDS_MAX)?;
-    let seasons = params.ids_up_to("season_id", IDS_MAX)?;
-    let (inside, women) = (params.flag("in_competition")?, params.flag("is_women")?);
+fn members(filters: &List, matches: &Matches<'_>) -> Result<Option<BTreeSet<Key>>, ApiError> {
+    let (competitions, seasons) = (filters.league_id.ids(), filters.season_id.ids());
+    let (inside, women) = (filters.in_competition, filters.is_women);
     if inside.is_some() && competitions.is_none() {
         let detail = "in_competition needs league_id.".to_owned();
         return Err(ApiError::BadParameter(detail));
@@ -191,11 +179,12 @@ fn detail(request: &ApiRequest) -> ApiResult {
 
 async fn fixtures(request: &ApiRequest) -> ApiResult {
     let (matches, team) = Matches::for_entity(request, EntityKind::Team)?;
-    let mut list = request.match_query()?;
+    let filters = Fixtures::read(&request.params)?;
+    let mut list = request.match_query(&filters)?;
     list.team = Some(team.id);
     // A single bound leaves the other side open.
     let has_days = list.from.is_some() || list.before.is_some();
-    if !has_days && !match_filter::is_chosen(&request.params) {
+    if !has_days && !Choice::read(&request.params)?.is_set(&filters.ids) {
         list.from = Some(matches.now - FIXTURES_BACK_US);
         list.before = Some(matches.now + FIXTURES_AHEAD_US);
     }

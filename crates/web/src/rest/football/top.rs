@@ -9,10 +9,13 @@ use utoipa::ToSchema;
 use super::{
     players,
     request::{self, football},
-    seasons::{SEASON, SEASON_ID, Season, calendar},
+    seasons::{Season, WantedSeason, calendar},
     snapshot::Matches,
 };
-use crate::rest::{ApiError, ApiRequest, ApiResult, CacheControl, PageSize, Param, Spec};
+use crate::rest::{
+    ApiError, ApiRequest, ApiResult, CacheControl, PageSize, Param, Spec,
+    kind::{Number, Text},
+};
 use history::query::{EntityKind, Leader, LeaderRow, MatchQuery};
 use record::Key;
 
@@ -56,10 +59,9 @@ const STATS: [(&str, &str, Leader); 5] = [
 ];
 
 const SPEC: Spec = request::season_spec(&[
-    Param::text("stat", "scorers, assists, yellowcards, redcards, fouls, or a counter of `player-stats/`, such as key_pass").in_path(),
-    SEASON_ID,
-    SEASON,
-    Param::number("limit", "Number of rows (default 20, max 50)"),
+    &[Param::new::<Text>("stat", "scorers, assists, yellowcards, redcards, fouls, or a counter of `player-stats/`, such as key_pass").in_path()],
+    WantedSeason::PARAMS,
+    &[Param::new::<Number>("limit", "Number of rows (default 20, max 50)")],
 ]);
 
 endpoints! {

@@ -13,7 +13,7 @@ use super::{
     request::{self, COUNTRY_CODE, NAME, NONE, football, most_frequent},
     snapshot::Matches,
 };
-use crate::rest::{ApiRequest, ApiResult, CacheControl, Page, Param, Spec, match_filter::IdFilter};
+use crate::rest::{ApiRequest, ApiResult, CacheControl, Page};
 use history::query::{Entity, EntityKind, MatchQuery};
 use record::{Key, MatchSummary};
 
@@ -101,18 +101,19 @@ fn assignments(matches: &Matches<'_>, played: &[Arc<MatchSummary>]) -> Vec<Assig
     counts.into_iter().map(assignment).collect()
 }
 
-const LIST: Spec = request::spec(&[
-    NAME,
-    Param::text("city", "Part of the city's name"),
-    COUNTRY_CODE,
-    Param::number("min_capacity", "Minimum capacity"),
-    Param::ids("team_id", "Home venue of one of these teams"),
-])
-.paged();
+params! {
+    struct List {
+        name: Name = NAME,
+        city: Name = "Part of the city's name",
+        country_code: CountryCode = COUNTRY_CODE,
+        min_capacity: Number = "Minimum capacity",
+        team_id: Ids = "Home venue of one of these teams",
+    }
+}
 
 endpoints! {
     /// Venues, by name.
-    "/api/v2/venues/", params(LIST), answers(Page<Venue>), |request| list(&request);
+    "/api/v2/venues/", params(request::spec(&[List::PARAMS]).paged()), answers(Page<Venue>), |request| list(&request);
 
     /// A venue.
     "/api/v2/venues/{id}/", params(NONE), answers(Venue), |request| detail(&request);
@@ -123,19 +124,15 @@ endpoints! {
 }
 
 fn list(request: &ApiRequest) -> ApiResult {
-    let params = &request.params;
-    let (least, teams) = (params.number("min_capacity")?, IdFilter::read(params, "team_id")?);
-    let code = params.text("country_code");
+    let List { name, city, country_code, min_capacity, team_id } = List::read(&request.params)?;
     let matches = Matches::now(&request.api);
-    let [name, city] = ["name", "city"].map(|name| request.name_part(name));
     let mut venues = Venue::all(&matches, |venue| {
-        name.is_in(&venue.name)
-            && code.is_none_or(|code| country::has_code(venue.country.as_deref(), code))
+        name.is_in(&venue.name) && country_code.passes(venue.country.as_deref())
     });
     venues.retain(|venue| {
         city.is_in(venue.city.as_deref().unwrap_or_default())
-            && least.is_none_or(|least| venue.capacity.is_some_and(|it| it >= least))
-            && teams.passes(venue.home_team_id)
+            && min_capacity.is_none_or(|least| venue.capacity.is_some_and(|it| it >= least))
+            && team_id.passes(venue.home_team_id)
     });
     request.page_of(CacheControl::REFERENCE, venues, |row| row)
 }

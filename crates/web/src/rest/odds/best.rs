@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::{
     bookmaker,
-    format::{ODDS_FORMAT, OddsFormat},
+    format::Format,
     market::{self, Market},
     needs_bookmakers,
     quote::{self, OutcomeKey},
@@ -16,8 +16,8 @@ use super::{
 use crate::{
     clock::now,
     rest::{
-        Api, ApiError, ApiRequest, ApiResult, CacheControl, Number, Page, Param, Params, Spec,
-        match_filter, time,
+        Api, ApiError, ApiRequest, ApiResult, CacheControl, Number, Page, Params, Spec,
+        match_filter::MatchParams, time,
     },
 };
 use history::query::{EntityKind, MatchQuery, OddsFilter, OddsRow, Period, Window};
@@ -111,39 +111,33 @@ pub(in crate::rest) async fn rows(
 /// Matches that have not started; by default those of the next week.
 fn filter(params: &Params) -> Result<MatchQuery, ApiError> {
     let now = now();
-    let filter = match_filter::read(params, Some(Sport::Football))?;
+    let filter = Filters::read(params)?.query(params, Some(Sport::Football));
     let from = filter.from.unwrap_or(now);
     let ahead = from.max(now).saturating_add(AHEAD_US);
     Ok(MatchQuery {
         from: Some(from),
         before: Some(filter.before.unwrap_or(ahead)),
         statuses: Some(Status::UPCOMING.to_vec()),
-        ids: params.ids_up_to("event_id", match_filter::IDS_MAX)?,
         ..filter
     })
 }
 
+params! {
+    pub(in crate::rest) struct OneMarket { market: MarketName = "The market (default: 1x2)" }
+    struct Filters for MatchParams {
+        date_from: Begin = "A day or a timestamp (default: now)",
+        date_to: End = "A day (inclusive) or a timestamp (default: seven days later)",
+        #[alias("event")] event_id: Ids = "One or more, at most 50",
+        #[alias("league")] league_id: Ids = "One or more",
+        #[alias("season")] season_id: Ids = "One or more",
+        #[alias("team")] team_id: Ids = "One or more",
+    }
+}
+
 const LIST: Spec = Spec {
-    aliases: &[
-        ("event", "event_id"),
-        ("league", "league_id"),
-        ("season", "season_id"),
-        ("team", "team_id"),
-        ("page_size", "limit"),
-        ("page", "offset"),
-    ],
+    aliases: &[("page_size", "limit"), ("page", "offset")],
     tolerated: &["tz", "full", "ordering"],
-    ..Spec::new(&[
-        Param::text("market", "The market (default: 1x2)"),
-        Param::text("date_from", "A day or a timestamp (default: now)"),
-        Param::text("date_to", "A day (inclusive) or a timestamp (default: seven days later)"),
-        Param::ids("event_id", "One or more, at most 50"),
-        Param::ids("league_id", "One or more"),
-        Param::ids("season_id", "One or more"),
-        Param::ids("team_id", "One or more"),
-        ODDS_FORMAT,
-    ])
-    .paged()
+    ..Spec::new(&[OneMarket::PARAMS, Filters::PARAMS, Format::PARAMS]).paged()
 };
 
 endpoints! {
@@ -156,10 +150,9 @@ endpoints! {
 async fn best(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
     needs_bookmakers(&request.api, request.caller()?)?;
-    let market = params.choice("market", facts::market::names(), Market::named)?;
-    let market = market.unwrap_or(Market::RESULT);
+    let market = OneMarket::read(params)?.market.unwrap_or(Market::RESULT);
     let rows = rows(&request.api, &filter(params)?, market).await?;
-    let format = OddsFormat::read(params)?;
+    let format = Format::read(params)?.odds_format;
     request.page_of(CacheControl::ODDS, rows, |row| {
         let odds = format.and_then(|format| format.write(row.best_odds.0));
         BestOdds { odds, ..row }

@@ -5,9 +5,7 @@ use std::{borrow::Cow, collections::BTreeSet};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::rest::{
-    Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Params, Spec, view::View,
-};
+use crate::rest::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Spec, view::View};
 use record::CONSENSUS;
 
 /// Our slugs, what the houses call themselves, and the slug under which clients of this interface know
@@ -114,17 +112,17 @@ pub(in crate::rest) fn slug(text: &str) -> Result<String, ApiError> {
     )))
 }
 
-/// The bookmakers that a parameter names, with commas between, in our own spelling; `None` without it.
+/// The bookmakers that the value of a parameter names, with commas between, in our own spelling; `None` without it.
 ///
 /// # Errors
 ///
 /// If one of them is a name for people, or neither one of [`KNOWN`] nor one with prices.
 pub(in crate::rest) fn slugs(
     api: &Api,
-    params: &Params,
     parameter: &str,
+    text: Option<&str>,
 ) -> Result<Option<Vec<String>>, ApiError> {
-    let Some(text) = params.text(parameter) else { return Ok(None) };
+    let Some(text) = text else { return Ok(None) };
     let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
     // Every price is compared with them.
     let slugs: Vec<_> = words.map(slug).collect::<Result<BTreeSet<_>, _>>()?.into_iter().collect();

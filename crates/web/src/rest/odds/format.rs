@@ -2,14 +2,15 @@
 
 use rust_decimal::{Decimal, RoundingStrategy, dec};
 
-use crate::rest::{ApiError, Param, Params};
+pub(super) const ODDS_FORMAT: &str =
+    "`decimal`, `american` or `fractional`: adds `odds`, the price as a text in that format";
 
-pub(in crate::rest) const ODDS_FORMAT: Param = Param::text(
-    "odds_format",
-    "`decimal`, `american` or `fractional`: adds `odds`, the price as a text in that format",
-);
+params! {
+    /// That of endpoints without filters.
+    pub(super) struct Format { odds_format: PriceFormat = ODDS_FORMAT }
+}
 
-/// The values of [`ODDS_FORMAT`].
+/// The values of `odds_format`.
 pub(crate) const ODDS_FORMATS: [&str; 3] = ["decimal", "american", "fractional"];
 
 /// How a price is written.
@@ -25,19 +26,13 @@ pub(in crate::rest) enum OddsFormat {
 }
 
 impl OddsFormat {
-    /// The requested format, if any.
-    ///
-    /// # Errors
-    ///
-    /// If it is none of these.
-    pub(in crate::rest) fn read(params: &Params) -> Result<Option<Self>, ApiError> {
-        params.choice(ODDS_FORMAT.name, ODDS_FORMATS, |text| {
-            Some(match text.to_ascii_lowercase().as_str() {
-                "decimal" => Self::Decimal,
-                "american" => Self::American,
-                "fractional" => Self::Fractional,
-                _ => return None,
-            })
+    /// The format of a word, in any case.
+    pub(in crate::rest) fn named(text: &str) -> Option<Self> {
+        Some(match text.to_ascii_lowercase().as_str() {
+            "decimal" => Self::Decimal,
+            "american" => Self::American,
+            "fractional" => Self::Fractional,
+            _ => return None,
         })
     }
 

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::{
     bookmaker,
-    format::{ODDS_FORMAT, OddsFormat},
+    format::{Format, OddsFormat},
     market, needs_bookmakers,
     quote::{self, OutcomeKey},
 };
@@ -18,7 +18,7 @@ use crate::{
     clock::{now, wall},
     rest::{
         Api, ApiError, ApiRequest, ApiResult, CacheControl, Number, Page, Param, Params, Spec,
-        match_filter, time,
+        kind::Id, match_filter::MatchParams, time,
     },
 };
 use accounts::Caller;
@@ -118,22 +118,26 @@ impl OddsQuery {
         params: &Params,
         now: Micros,
     ) -> Result<Self, ApiError> {
-        let (market, line, outcome) = market_of(params)?;
+        let wanted = OddsParams::read(params)?;
+        let PricesOf { bookmaker_slug, event_id, league_id, season_id, team_id } =
+            PricesOf::read(params)?;
+        let (market, line, outcome) = market_of(wanted.market, wanted.outcome.as_deref())?;
         let mut filter = OddsFilter {
-            bookmakers: bookmakers(api, caller, params)?,
+            bookmakers: bookmakers(api, caller, bookmaker_slug.as_deref())?,
             market,
             line,
             outcome,
             period: Period::WholeMatch,
-            min_price: params.parsed("min_decimal_odds", "a decimal number", decimal)?,
-            max_price: params.parsed("max_decimal_odds", "a decimal number", decimal)?,
-            movement: params.choice("movement", ["SHORTENING", "DRIFTING"], movement)?,
-            updated_after: params.from("updated_after")?,
+            min_price: wanted.min_decimal_odds,
+            max_price: wanted.max_decimal_odds,
+            movement: wanted.movement,
+            updated_after: wanted.updated_after,
             ..OddsFilter::default()
         };
-        filter.matches = Some(matches(api, params, &mut filter.updated_after, now)?);
-        let is_max_quote = params.flag("is_max_quote")?;
-        Ok(Self { filter, is_max_quote })
+        let matches = MatchParams { event_id, league_id, season_id, team_id, ..Default::default() };
+        let query = matches.query(params, Some(Sport::Football));
+        filter.matches = Some(match_ids(api, query, &mut filter.updated_after, now));
+        Ok(Self { filter, is_max_quote: wanted.is_max_quote })
     }
 
     /// How many rows there are, and those in the window.
@@ -204,9 +208,7 @@ async fn highest(api: &Api, rows: &[OddsRow]) -> Result<HashSet<Key>, ApiError> 
 /// Market, line and outcome by our own names.
 type MarketSelection = (Option<String>, Option<Decimal>, Option<String>);
 
-fn market_of(params: &Params) -> Result<MarketSelection, ApiError> {
-    let market = params.choice("market", facts::market::names(), Market::named)?;
-    let outcome = params.text("outcome");
+fn market_of(market: Option<Market>, outcome: Option<&str>) -> Result<MarketSelection, ApiError> {
     let outcome_name = match (market, outcome) {
         (market, None) => market.and_then(|market| market.selection).map(ToOwned::to_owned),
         (Some(market), Some(outcome)) => match market.outcome_named(outcome) {
@@ -231,9 +233,9 @@ fn market_of(params: &Params) -> Result<MarketSelection, ApiError> {
 fn bookmakers(
     api: &Api,
     caller: &Caller,
-    params: &Params,
+    text: Option<&str>,
 ) -> Result<Option<Vec<String>>, ApiError> {
-    match bookmaker::slugs(api, params, "bookmaker_slug")? {
+    match bookmaker::slugs(api, "bookmaker_slug", text)? {
         Some(slugs) => {
             if slugs.iter().any(|slug| slug != CONSENSUS) {
                 needs_bookmakers(api, caller)?;
@@ -246,28 +248,23 @@ fn bookmakers(
 }
 
 /// The football matches whose prices are requested.
-fn matches(
+fn match_ids(
     api: &Api,
-    params: &Params,
+    filter: MatchQuery,
     updated_after: &mut Option<Micros>,
     now: Micros,
-) -> Result<Vec<Key>, ApiError> {
-    let filter = match_filter::read(params, Some(Sport::Football))?;
-    let filter = MatchQuery { ids: params.ids_up_to("event_id", match_filter::IDS_MAX)?, ..filter };
+) -> Vec<Key> {
     if !filter.is_narrow() && updated_after.is_none() {
         *updated_after = Some(now.saturating_sub(RECENT_US));
     }
     // A price that was written is of a match that changed a moment before.
     let updated_since = updated_after.map(|after| after.saturating_sub(WRITTEN_WITHIN_US));
     let found = api.history.find(&MatchQuery { updated_since, ..filter }).summaries;
-    Ok(found.iter().map(|summary| summary.id).collect())
+    found.iter().map(|summary| summary.id).collect()
 }
 
-fn decimal(text: &str) -> Option<Decimal> {
-    text.parse().ok()
-}
-
-fn movement(text: &str) -> Option<Movement> {
+/// The movement of a word, in any case.
+pub(in crate::rest) fn movement(text: &str) -> Option<Movement> {
     match text.to_ascii_uppercase().as_str() {
         "SHORTENING" => Some(Movement::Shortening),
         "DRIFTING" => Some(Movement::Drifting),
@@ -275,42 +272,34 @@ fn movement(text: &str) -> Option<Movement> {
     }
 }
 
+params! {
+    /// Whose prices, of which matches.
+    pub(in crate::rest) struct PricesOf {
+        #[alias("bookmaker")] bookmaker_slug: Slugs = "One or more slugs, separated by commas; all except consensus need the Odds API add-on",
+        #[alias("event")] event_id: Ids = "One or more, at most 50",
+        #[alias("league")] league_id: Ids = "One or more",
+        #[alias("season")] season_id: Ids = "One or more",
+        #[alias("team")] team_id: Ids = "One or more",
+    }
+    pub(in crate::rest) struct OddsParams {
+        market: MarketName = "1x2, btts, over_under_25, asian_handicap, ..",
+        outcome: Text = "An outcome of the market",
+        is_max_quote: Flag = "",
+        movement: MovementWord = "SHORTENING or DRIFTING",
+        min_decimal_odds: Decimal = "",
+        max_decimal_odds: Decimal = "",
+        updated_after: Begin = "A day or a timestamp. Without it and without a filter by match, the last 48 hours",
+    }
+}
+
 const LIST: Spec = Spec {
-    aliases: &[
-        ("bookmaker", "bookmaker_slug"),
-        ("event", "event_id"),
-        ("league", "league_id"),
-        ("season", "season_id"),
-        ("team", "team_id"),
-        ("page_size", "limit"),
-        ("page", "offset"),
-    ],
+    aliases: &[("page_size", "limit"), ("page", "offset")],
     tolerated: &["tz", "full", "ordering"],
-    ..Spec::new(&[
-        Param::text(
-            "bookmaker_slug",
-            "One or more slugs, separated by commas; all except consensus need the Odds API add-on",
-        ),
-        Param::ids("event_id", "One or more, at most 50"),
-        Param::ids("league_id", "One or more"),
-        Param::ids("season_id", "One or more"),
-        Param::ids("team_id", "One or more"),
-        ODDS_FORMAT,
-        Param::text("market", "1x2, btts, over_under_25, asian_handicap, .."),
-        Param::text("outcome", "An outcome of the market"),
-        Param::flag("is_max_quote", ""),
-        Param::text("movement", "SHORTENING or DRIFTING"),
-        Param::decimal("min_decimal_odds", ""),
-        Param::decimal("max_decimal_odds", ""),
-        Param::text(
-            "updated_after",
-            "A day or a timestamp. Without it and without a filter by match, the last 48 hours",
-        ),
-    ])
-    .paged()
+    ..Spec::new(&[PricesOf::PARAMS, Format::PARAMS, OddsParams::PARAMS]).paged()
 };
 
-const ONE: Spec = super::one(&[Param::id("id", "The price's ID").in_path(), ODDS_FORMAT]);
+const ONE: Spec =
+    super::one(&[&[Param::new::<Id>("id", "The price's ID").in_path()], Format::PARAMS]);
 
 endpoints! {
     /// Prices, by match, market, line, outcome and bookmaker.
@@ -329,7 +318,7 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let query = OddsQuery::read(&request.api, request.caller()?, &request.params, now())?;
-    let format = OddsFormat::read(&request.params)?;
+    let format = Format::read(&request.params)?.odds_format;
     let (count, rows) = query.rows(&request.api, request.window).await?;
     let rows = rows.into_iter().map(|row| row.formatted(format)).collect();
     request.page(CacheControl::ODDS, count, rows)
@@ -347,7 +336,7 @@ pub(in crate::rest) async fn one(api: &Api, caller: &Caller, id: Key) -> Result<
 }
 
 async fn detail(request: &ApiRequest) -> ApiResult {
-    let format = OddsFormat::read(&request.params)?;
+    let format = Format::read(&request.params)?.odds_format;
     let row = one(&request.api, request.caller()?, request.id()?).await?;
     request.answer(CacheControl::ODDS, &row.formatted(format))
 }

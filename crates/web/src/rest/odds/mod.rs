@@ -19,7 +19,7 @@ use std::sync::Arc;
 use facts::event::Sport;
 use utoipa_axum::router::OpenApiRouter;
 
-use super::{Api, ApiError, Param, Spec};
+use super::{Api, ApiError, Param, Spec, kind::Id};
 use crate::clock::wall;
 use accounts::Caller;
 use history::query::{OddsFilter, OddsRow, Period, Window};
@@ -35,15 +35,16 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .merge(list::routes())
 }
 
+const EVENT_ID: Param = Param::new::<Id>("id", "The event's ID").in_path();
+
 /// The parameters of an endpoint of one event: none that have an effect.
-pub(in crate::rest) const OF_EVENT: Spec = one(&[Param::id("id", "The event's ID").in_path()]);
+pub(in crate::rest) const OF_EVENT: Spec = one(&[&[EVENT_ID]]);
 
 /// The same of one whose response has prices.
-const PRICES_OF_EVENT: Spec =
-    one(&[Param::id("id", "The event's ID").in_path(), format::ODDS_FORMAT]);
+const PRICES_OF_EVENT: Spec = one(&[&[EVENT_ID], format::Format::PARAMS]);
 
 /// The parameters of an endpoint of one event, price or prediction.
-pub(in crate::rest) const fn one(params: &'static [Param]) -> Spec {
+pub(in crate::rest) const fn one(params: &'static [&'static [Param]]) -> Spec {
     Spec { tolerated: &["tz", "full"], ..Spec::new(params) }
 }
 

@@ -2,12 +2,20 @@ use proptest::prelude::*;
 
 use super::*;
 
+const A_STATUS: Param = Param::new::<kind::Text>(STATUS, "");
+
+const A: Param = Param::new::<kind::Text>("a", "");
+
 const SPEC: Spec = Spec {
     aliases: &[("league", "league_id"), ("page_size", "limit")],
     tolerated: &["tz"],
     // In version 1 the aliases are documented, and the filters are read by their full names.
-    ..Spec::new(&[Param::id("league", ""), Param::id("league_id", ""), Param::text("status", "")])
-        .paged()
+    ..Spec::new(&[&[
+        Param::new::<kind::Id>("league", ""),
+        Param::new::<kind::Id>("league_id", ""),
+        A_STATUS,
+    ]])
+    .paged()
 };
 
 #[test]
@@ -26,13 +34,29 @@ fn unknown_names_are_refused_and_aliases_are_found() {
     assert_eq!(unknown, ["foo"]);
 }
 
+params! {
+    struct Sample { #[alias("league")] league_id: Ids = "Leagues", kind as "type": Word = "" }
+}
+
+#[test]
+fn declared_parameters_are_accepted_and_read() {
+    const SAMPLE: Spec = Spec::new(&[Sample::PARAMS]);
+    let params = |query: &str| Params::read(Some(query), SAMPLE).expect("accepted");
+    let Sample { league_id, kind } = Sample::read(&params("league=7,8&type=A")).unwrap();
+    assert_eq!(league_id.ids(), Some(vec![7, 8]));
+    assert!(kind.passes(Some("a")) && !kind.passes(Some("b")) && !kind.passes(None));
+    assert!(Sample::read(&params("league_id=x")).is_err());
+    let names = SAMPLE.documented().map(|parameter| parameter.name).collect::<Vec<_>>();
+    assert_eq!(names, ["league_id", "type", "timezone"]);
+}
+
 #[test]
 fn parameters_without_effect_are_named() {
     const FIRST: Spec =
-        Spec { ignores_others: true, ..Spec::new(&[Param::text("tz", ""), Param::text("a", "")]) };
+        Spec { ignores_others: true, ..Spec::new(&[&[Param::new::<kind::Text>("tz", ""), A]]) };
     const SECOND: Spec = Spec {
         tolerated: &["full", "ordering", "tz"],
-        ..Spec::new(&[Param::text("a", ""), Param::text("ordering", "")]).paged()
+        ..Spec::new(&[&[A, Param::new::<kind::Text>("ordering", "")]]).paged()
     };
     let check = |spec: Spec, query: &str, expected: Option<&str>| {
         let params = Params::read(Some(query), spec).expect("accepted");
@@ -85,7 +109,11 @@ fn invalid_ids_are_refused() {
 fn unknown_words_of_status_are_ignored_with_a_warning() {
     let check = |query: &str, has_statuses: bool, ignored: Option<&str>, warnings: &[&str]| {
         let params = read(query);
-        assert_eq!(params.statuses(Vocabulary::FootballV2).is_some(), has_statuses, "{query}");
+        assert_eq!(
+            params.statuses(params.text(STATUS), Vocabulary::FootballV2).is_some(),
+            has_statuses,
+            "{query}"
+        );
         assert_eq!(
             (params.ignored().as_deref(), params.warnings()),
             (ignored, warnings.iter().map(|it| (*it).to_owned()).collect()),
@@ -108,7 +136,7 @@ fn days_are_those_of_the_zone() {
         let bounds = bounds.map(|bound| bound.unwrap().and_then(time::zulu).unwrap());
         assert_eq!(bounds, [from, before], "{zone}");
     };
-    const DAYS: Spec = Spec::new(&[Param::text("a", "")]);
+    const DAYS: Spec = Spec::new(&[&[A]]);
     check("", ["2026-08-30T00:00:00Z", "2026-08-31T00:00:00Z"]);
     check("UTC", ["2026-08-30T00:00:00Z", "2026-08-31T00:00:00Z"]);
     check("Europe/Berlin", ["2026-08-29T22:00:00Z", "2026-08-30T22:00:00Z"]);

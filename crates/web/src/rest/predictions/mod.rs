@@ -11,7 +11,9 @@ use facts::event::Sport;
 
 use self::row::{Blend, Names, Prediction, Recommendations, confidence};
 use super::{
-    Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec, football, match_filter,
+    Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec, football,
+    kind::Id,
+    match_filter::MatchParams,
     odds::{self, football_record},
     view::View,
 };
@@ -128,20 +130,27 @@ pub(in crate::rest) async fn one(request: &ApiRequest) -> Result<Prediction, Api
 }
 
 const ONE: Spec =
-    odds::one(&[Param::id("id", "The prediction's ID, which is the event's ID").in_path()]);
+    odds::one(&[&[
+        Param::new::<Id>("id", "The prediction's ID, which is the event's ID").in_path()
+    ]]);
 
-const LIST: Spec = football::spec(&[
-    Param::text("status", "Status of the event"),
-    Param::ids("league_id", "One or more leagues"),
-    Param::ids("season_id", "One or more seasons"),
-    Param::ids("team_id", "One or more teams, home or away"),
-    Param::text("date_from", "A day or a timestamp"),
-    Param::text("date_to", "A day (inclusive) or a timestamp"),
-    Param::share("min_confidence", "0 to 1"),
-    Param::flag("recommended", "Whether a bet on the result is recommended"),
-    Param::flag("upcoming", "Only matches that have not started"),
-])
-.paged();
+params! {
+    struct Filters for MatchParams {
+        status: Text = "Status of the event",
+        league_id: Ids = "One or more leagues",
+        season_id: Ids = "One or more seasons",
+        team_id: Ids = "One or more teams, home or away",
+        date_from: Begin = "A day or a timestamp",
+        date_to: End = "A day (inclusive) or a timestamp",
+    }
+    struct Wanted {
+        min_confidence: Share = "0 to 1",
+        recommended: Flag = "Whether a bet on the result is recommended",
+        upcoming: Flag = "Only matches that have not started",
+    }
+}
+
+const LIST: Spec = football::spec(&[Filters::PARAMS, Wanted::PARAMS]).paged();
 
 endpoints! {
     /// The prediction for a match.
@@ -168,20 +177,19 @@ async fn detail(request: &ApiRequest) -> ApiResult {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
+    let filters = Filters::read(params)?;
+    let Wanted { min_confidence, recommended, upcoming } = Wanted::read(params)?;
     let mut prediction_query = PredictionQuery::not_over();
     prediction_query.matches = MatchQuery {
         statuses: prediction_query.matches.statuses,
-        ..match_filter::read(params, Some(Sport::Football))?
+        ..filters.query(params, Some(Sport::Football))
     };
-    prediction_query.confidence_min =
-        params.parsed("min_confidence", "a number from 0 to 1", |text| {
-            text.parse().ok().filter(|it| (0.0..=1.0).contains(it))
-        })?;
-    prediction_query.recommended = params.flag("recommended")?;
-    if let Some(statuses) = params.statuses(Vocabulary::Football) {
+    prediction_query.confidence_min = min_confidence;
+    prediction_query.recommended = recommended;
+    if let Some(statuses) = params.statuses(filters.status.as_deref(), Vocabulary::Football) {
         prediction_query.narrow(&statuses);
     }
-    if params.flag("upcoming")? == Some(true) {
+    if upcoming == Some(true) {
         prediction_query.upcoming();
     }
     let (count, rows) = prediction_query.rows(request, request.window).await?;

@@ -6,64 +6,44 @@ use facts::event::Sport;
 use serde::Serialize;
 
 use super::{
-    request::{self, SEARCH},
+    request::{self, League, Search},
     shape::{LeagueRow, NamedRow, PersonRow, TeamRow, side_kind},
     sport_stats::SportStats,
 };
 use crate::{
     clock,
-    rest::{
-        ApiRequest, ApiResult, CacheControl, Param, Spec, football::country::WantedCountry,
-        match_filter::IdFilter,
-    },
+    rest::{ApiError, ApiRequest, ApiResult, CacheControl, Spec},
 };
 use history::query::{Entity, EntityKind};
 
-const COUNTRY: Param = Param::text(
-    "country",
-    "Country code (ISO 3166-1 alpha-2), or the country as the feed names it.",
-);
+params! {
+    struct OfCountry { country: Country = "Country code (ISO 3166-1 alpha-2), or the country as the feed names it." }
+    struct OfTeam { team: Ids = "One or more teams." }
+    struct Inactive { include_inactive: Flag = "Include those without a match in the last year." }
+}
 
 /// The parameters of lists of named entities.
-pub(super) const NAMED: Spec =
-    request::spec(&[SEARCH, COUNTRY, Param::undocumented("league"), Param::undocumented("team")])
-        .paged();
+pub(super) const NAMED: Spec = request::spec(&[Search::PARAMS, OfCountry::PARAMS])
+    .hiding(&[League::PARAMS, OfTeam::PARAMS])
+    .paged();
 
 /// The parameters of lists of people in teams.
-pub(super) const PEOPLE: Spec = request::spec(&[
-    SEARCH,
-    COUNTRY,
-    Param::ids("team", "One or more teams."),
-    Param::undocumented("league"),
-])
-.paged();
+pub(super) const PEOPLE: Spec = request::spec(&[Search::PARAMS, OfCountry::PARAMS, OfTeam::PARAMS])
+    .hiding(&[League::PARAMS])
+    .paged();
 
 /// The parameters of lists of leagues and tournaments.
-pub(super) const LEAGUES: Spec = request::spec(&[
-    SEARCH,
-    COUNTRY,
-    Param::flag("include_inactive", "Include those without a match in the last year."),
-])
-.paged();
-
-/// Whether an entity passes the request's filters.
-fn passes_filter(request: &ApiRequest) -> impl Fn(&Entity) -> bool {
-    let part = request.name_part("search");
-    let country = request.params.text("country").map(WantedCountry::new);
-    move |entity| {
-        let is_from = |country: &WantedCountry| country.is(entity.country.as_deref());
-        part.is_in(&entity.name) && country.as_ref().is_none_or(is_from)
-    }
-}
+pub(super) const LEAGUES: Spec =
+    request::spec(&[Search::PARAMS, OfCountry::PARAMS, Inactive::PARAMS]).paged();
 
 /// Leagues or tournaments: those with the most matches first, since no feed says which ones matter.
 pub(super) async fn leagues(request: &ApiRequest, sport: Sport) -> ApiResult {
     let sport_stats = request.sport_stats(sport).await?;
-    let all = request.params.flag("include_inactive")?.unwrap_or(false);
+    let all = Inactive::read(&request.params)?.include_inactive.unwrap_or(false);
     let now = clock::now();
     let edition = |league: &Entity| sport_stats.edition(league.id);
     let is_active = |league: &Entity| edition(league).is_none_or(|it| it.is_active(now));
-    let mut leagues = of_kind(request, sport, EntityKind::Competition);
+    let mut leagues = of_kind(request, sport, EntityKind::Competition)?;
     leagues.retain(|league| all || is_active(league));
     leagues.sort_by_key(|it| Reverse(edition(it).map(|edition| edition.matches)));
     request.page_of(CacheControl::LIST, &leagues, |it| LeagueRow::new(it, is_active(it)))
@@ -80,7 +60,7 @@ pub(super) async fn league(request: &ApiRequest, sport: Sport) -> ApiResult {
 /// Teams, the strongest first; those without a result last, by name.
 pub(super) async fn teams(request: &ApiRequest, sport: Sport) -> ApiResult {
     let sport_stats = request.sport_stats(sport).await?;
-    let mut teams = of_kind(request, sport, side_kind(sport));
+    let mut teams = of_kind(request, sport, side_kind(sport))?;
     teams.sort_by_key(|team| sport_stats.position(team.id).unwrap_or(usize::MAX));
     request.page_of(CacheControl::LIST, &teams, |team| TeamRow::new(team, &sport_stats))
 }
@@ -92,7 +72,7 @@ pub(super) async fn sides<T: Serialize>(
     row: impl Fn(&Entity, &SportStats) -> T,
 ) -> ApiResult {
     let sport_stats = request.sport_stats(sport).await?;
-    let sides = of_kind(request, sport, side_kind(sport));
+    let sides = of_kind(request, sport, side_kind(sport))?;
     request.page_of(CacheControl::REFERENCE, &sides, |side| row(side, &sport_stats))
 }
 
@@ -109,9 +89,9 @@ pub(super) async fn side<T: Serialize>(
 
 /// People who are not a side of a match: players of teams, managers.
 pub(super) fn people(request: &ApiRequest, sport: Sport, kind: EntityKind) -> ApiResult {
-    let teams = IdFilter::read(&request.params, "team")?;
-    let mut people = of_kind(request, sport, kind);
-    people.retain(|person| teams.passes(person.parent));
+    let OfTeam { team } = OfTeam::read(&request.params)?;
+    let mut people = of_kind(request, sport, kind)?;
+    people.retain(|person| team.passes(person.parent));
     request.page_of(CacheControl::REFERENCE, &people, |it| PersonRow::new(&request.api, it))
 }
 
@@ -123,7 +103,7 @@ pub(super) fn person(request: &ApiRequest, sport: Sport, kind: EntityKind) -> Ap
 
 /// Entities that have only a name.
 pub(super) fn named(request: &ApiRequest, sport: Sport, kind: EntityKind) -> ApiResult {
-    request.page_of(CacheControl::REFERENCE, &of_kind(request, sport, kind), |entity| {
+    request.page_of(CacheControl::REFERENCE, &of_kind(request, sport, kind)?, |entity| {
         NamedRow::of_entity(entity)
     })
 }
@@ -135,7 +115,16 @@ pub(super) fn name(request: &ApiRequest, sport: Sport, kind: EntityKind) -> ApiR
 }
 
 /// All entities of a kind that pass the request's filters, by name.
-fn of_kind(request: &ApiRequest, sport: Sport, kind: EntityKind) -> Vec<Arc<Entity>> {
-    let passes_filter = passes_filter(request);
-    request.api.history.entities(kind, |it| it.sport == sport && passes_filter(it))
+fn of_kind(
+    request: &ApiRequest,
+    sport: Sport,
+    kind: EntityKind,
+) -> Result<Vec<Arc<Entity>>, ApiError> {
+    let Search { search } = Search::read(&request.params)?;
+    let OfCountry { country } = OfCountry::read(&request.params)?;
+    Ok(request.api.history.entities(kind, |entity| {
+        entity.sport == sport
+            && search.is_in(&entity.name)
+            && country.passes(entity.country.as_deref())
+    }))
 }

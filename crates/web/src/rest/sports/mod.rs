@@ -9,22 +9,18 @@
 macro_rules! match_lists {
     ($competition:ident, $side:ident, $statuses:literal) => {
         const MATCHES: $crate::rest::Spec = {
-            use $crate::rest::{Param, match_filter::*, sports::request::*};
+            use $crate::rest::{Param, kind::Text, match_filter::Choice, params::STATUS, sports::request::*};
             const STATUSES: &str = concat!("One or more statuses, separated by commas: ", $statuses, ", postponed, cancelled, unresolved.");
-            const PARAMS: &[Param] = &[
-                DATE_FROM, DATE_TO, DATE, $competition, $side, IDS, H2H, LAST, NEXT, SORT, UPDATED_SINCE,
-                Param::text("status", STATUSES),
+            const PARAMS: &[&[Param]] = &[
+                Days::PARAMS, $competition::PARAMS, $side::PARAMS, ById::PARAMS, Choice::PARAMS,
+                &[Param::new::<Text>(STATUS, STATUSES)],
             ];
             spec(PARAMS).paged().with_cursor()
         };
 
         const LIVE: $crate::rest::Spec = {
-            use $crate::rest::{Param, sports::request::*};
-            const PARAMS: &[Param] = &[
-                $competition, $side,
-                Param::undocumented("date_from"), Param::undocumented("date_to"), Param::undocumented("status"),
-            ];
-            spec(PARAMS).paged()
+            use $crate::rest::sports::request::*;
+            spec(&[$competition::PARAMS, $side::PARAMS]).hiding(&[Days::PARAMS, HIDDEN_STATUS]).paged()
         };
     };
 }

@@ -4,36 +4,40 @@ use facts::event::Sport;
 use serde::Serialize;
 
 use super::{
-    request::{self, DATE, DATE_FROM, DATE_TO, DAY, PLAYER, TEAM},
+    request::{self, DAY, Days, Player, Team},
     sport_stats::SportStats,
 };
 use crate::{
     clock::now,
     rest::{
-        Api, ApiError, ApiRequest, ApiResult, CacheControl, Param, Spec, match_filter::IDS_MAX,
+        Api, ApiError, ApiRequest, ApiResult, CacheControl, Param, Spec,
+        kind::{Ids, Text},
+        params::STATUS,
         view::View,
     },
 };
 use history::query::MatchQuery;
 use record::{MatchRecord, Status};
 
+params! {
+    struct Wanted {
+        upcoming: Flag = "`true`: matches that have not started, the default without a match, dates or a status. `false`:\nmatches with a result.",
+        matches as "match": Ids = "One or more matches, at most 50, whatever the other filters are.",
+        days: Number = "Upcoming matches of this many days.",
+    }
+}
+
 /// The parameters of lists of predictions.
 pub(super) const PREDICTIONS: Spec = request::spec(&[
-    Param::flag(
-        "upcoming",
-        "`true`: matches that have not started, the default without a match, dates or a status. `false`:\n\
-         matches with a result.",
-    ),
-    Param::ids("match", "One or more matches, at most 50, whatever the other filters are."),
-    Param::number("days", "Upcoming matches of this many days."),
-    Param::ids("league", "One or more leagues or tournaments."),
-    Param::ids("tournament", "Same as `league`."),
-    TEAM,
-    PLAYER,
-    Param::text("status", "One or more match statuses, separated by commas."),
-    DATE_FROM,
-    DATE_TO,
-    DATE,
+    Wanted::PARAMS,
+    &[
+        Param::new::<Ids>("league", "One or more leagues or tournaments."),
+        Param::new::<Ids>("tournament", "Same as `league`."),
+    ],
+    Team::PARAMS,
+    Player::PARAMS,
+    &[Param::new::<Text>(STATUS, "One or more match statuses, separated by commas.")],
+    Days::PARAMS,
 ])
 .paged();
 
@@ -43,10 +47,11 @@ pub(super) async fn list<T: Serialize>(
     sport: Sport,
     row: impl Fn(&Api, &MatchRecord, &SportStats) -> T,
 ) -> ApiResult {
-    let mut query = filter(request, sport)?;
-    if let Some(ids) = request.params.ids_up_to("match", IDS_MAX)? {
-        let window = request.window;
-        query = MatchQuery { ids: Some(ids), window, ..MatchQuery::of_sport(sport) };
+    let wanted = Wanted::read(&request.params)?;
+    let mut query = filter(request, sport, &wanted)?;
+    if wanted.matches.is_set() {
+        let (ids, window) = (wanted.matches.ids(), request.window);
+        query = MatchQuery { ids, window, ..MatchQuery::of_sport(sport) };
     }
     let sport_stats = request.sport_stats(sport).await?;
     let view = View::now(&request.api.history, Some(sport));
@@ -56,11 +61,11 @@ pub(super) async fn list<T: Serialize>(
     request.page(CacheControl::PREDICTIONS, found.count, rows)
 }
 
-fn filter(request: &ApiRequest, sport: Sport) -> Result<MatchQuery, ApiError> {
+fn filter(request: &ApiRequest, sport: Sport, wanted: &Wanted) -> Result<MatchQuery, ApiError> {
     let mut filter = request.filter(sport)?;
-    let days = request.params.number("days")?;
+    let days = wanted.days;
     let is_free = filter.from.is_none() && filter.before.is_none() && filter.statuses.is_none();
-    match request.params.flag("upcoming")? {
+    match wanted.upcoming {
         Some(true) => upcoming(&mut filter, days),
         None if is_free || days.is_some() => upcoming(&mut filter, days),
         Some(false) if filter.statuses.is_none() => {

@@ -11,7 +11,13 @@ use super::{
     horseracing::{RaceCardCache, RaceCards},
     sport_stats::{SportStats, SportStatsCache},
 };
-use crate::rest::{ApiError, ApiRequest, ApiResult, Param, Spec, match_filter, view::View};
+use crate::rest::{
+    ApiError, ApiRequest, ApiResult, Param, Spec,
+    kind::Text,
+    match_filter::{Choice, IDS},
+    params::STATUS,
+    view::View,
+};
 use history::query::{Entity, EntityKind, MatchQuery};
 use record::{Key, MatchRecord, Vocabulary};
 
@@ -34,7 +40,7 @@ pub(super) const ALIASES: &[(&str, &str)] = &[
 pub(super) const TOLERATED: &[&str] = &["date", "full", "ordering", "tz"];
 
 /// The parameters of an endpoint.
-pub(super) const fn spec(params: &'static [Param]) -> Spec {
+pub(super) const fn spec(params: &'static [&'static [Param]]) -> Spec {
     Spec { aliases: ALIASES, tolerated: TOLERATED, ..Spec::new(params) }
 }
 
@@ -44,16 +50,22 @@ pub(super) const NONE: Spec = spec(&[]);
 /// Those of a list without filters.
 pub(super) const PAGE: Spec = NONE.paged();
 
-pub(super) const DATE_FROM: Param = Param::text("date_from", "From this day or timestamp, UTC.");
-pub(super) const DATE_TO: Param =
-    Param::text("date_to", "Up to the end of this day, or this timestamp, UTC.");
-pub(super) const DATE: Param = Param::text("date", "Only this day, UTC.");
-pub(super) const LEAGUE: Param = Param::ids("league", "One or more leagues.");
-pub(super) const PLAYER: Param = Param::ids("player", "One or more players.");
-pub(super) const SEARCH: Param = Param::text("search", "Part of the name, case-insensitive.");
-pub(super) const TEAM: Param =
-    Param::text("team", "One or more teams by their IDs, or by a part of the name.");
-pub(super) const TOURNAMENT: Param = Param::ids("tournament", "One or more tournaments.");
+params! {
+    pub(super) struct Days {
+        date_from: Begin = "From this day or timestamp, UTC.",
+        date_to: End = "Up to the end of this day, or this timestamp, UTC.",
+        date: Day = "Only this day, UTC.",
+    }
+    pub(super) struct League { league: Ids = "One or more leagues." }
+    pub(super) struct Tournament { tournament: Ids = "One or more tournaments." }
+    pub(super) struct Player { player: Ids = "One or more players." }
+    pub(super) struct Team { team: IdsOrName = "One or more teams by their IDs, or by a part of the name." }
+    pub(super) struct Search { search: Name = "Part of the name, case-insensitive." }
+    pub(super) struct ById { ids: MatchIds = IDS }
+}
+
+/// `status` of lists of what is in play, where it has no effect.
+pub(super) const HIDDEN_STATUS: &[Param] = &[Param::new::<Text>(STATUS, "")];
 
 /// One day, in microseconds.
 pub(super) const DAY: Micros = 24 * 60 * 60 * 1_000_000;
@@ -80,9 +92,11 @@ impl ApiRequest {
     pub(super) fn filter(&self, sport: Sport) -> Result<MatchQuery, ApiError> {
         let params = &self.params;
         let (from, before) = self.days()?;
-        let league = if params.text("tournament").is_some() { "tournament" } else { "league" };
-        let (competition, competitions) = match_filter::one_or_several(params, league)?;
-        let (team, teams) = match_filter::one_or_several(params, "player")?;
+        let tournament = Tournament::read(params)?.tournament;
+        let competition =
+            if tournament.is_set() { tournament } else { League::read(params)?.league };
+        let (competition, competitions) = competition.one_or_several();
+        let (team, teams) = Player::read(params)?.player.one_or_several();
         let mut filter = MatchQuery {
             from,
             before,
@@ -91,25 +105,26 @@ impl ApiRequest {
             competitions,
             team,
             teams,
-            statuses: params.statuses(Vocabulary::Sport(sport)),
+            statuses: params.statuses(params.text(STATUS), Vocabulary::Sport(sport)),
             newest_first: from.is_none(),
             window: self.window,
             ..MatchQuery::of_sport(sport)
         };
-        if let Some(team) = params.text("team") {
-            if params.ids("team").is_ok() {
-                (filter.team, filter.teams) = match_filter::one_or_several(params, "team")?;
-            } else {
-                filter.teams = Some(self.teams_like(sport, team));
-            }
+        let (ids, name) = Team::read(params)?.team;
+        if ids.is_set() {
+            (filter.team, filter.teams) = ids.one_or_several();
         }
-        match_filter::choose(&self.api, params, filter)
+        if let Some(name) = name {
+            filter.teams = Some(self.teams_like(sport, &name));
+        }
+        let ids = ById::read(params)?.ids;
+        Choice::read(params)?.narrow(self, &ids, filter)
     }
 
     /// `date_from` and `date_to`, or `date`.
     pub(super) fn days(&self) -> Result<(Option<Micros>, Option<Micros>), ApiError> {
-        let (day, end) = (self.params.from("date")?, self.params.before("date")?);
-        Ok((self.params.from("date_from")?.or(day), self.params.before("date_to")?.or(end)))
+        let Days { date_from, date_to, date: [day, end] } = Days::read(&self.params)?;
+        Ok((date_from.or(day), date_to.or(end)))
     }
 
     fn teams_like(&self, sport: Sport, name: &str) -> Vec<Key> {

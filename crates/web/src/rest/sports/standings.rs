@@ -4,20 +4,26 @@ use facts::event::Sport;
 use serde::Serialize;
 
 use super::request;
-use crate::rest::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Param, Spec};
+use crate::rest::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Spec};
 use history::query::{
     EntityKind, MatchQuery, StandingsRow, StandingsRule, View, latest_season, league_table,
 };
 use record::{Key, MatchSummary, Status};
 
-const SEASON: Param = Param::id("season", "A season of the league (default: the latest).");
+params! {
+    struct OneLeague {
+        #[required]
+        league: Id = "The league.",
+    }
+    struct OneSeason { season: Id = "A season of the league (default: the latest)." }
+}
 
 /// The parameters of the table of a league.
-pub(super) const TABLE: Spec =
-    request::spec(&[Param::id("league", "The league.").required(), SEASON]);
+pub(super) const TABLE: Spec = request::spec(&[OneLeague::PARAMS, OneSeason::PARAMS]);
 
 /// The parameters of the table of the league in the path.
-pub(super) const TABLE_OF_LEAGUE: Spec = request::spec(&[SEASON, Param::undocumented("league")]);
+pub(super) const TABLE_OF_LEAGUE: Spec =
+    request::spec(&[OneSeason::PARAMS]).hiding(&[OneLeague::PARAMS]);
 
 /// The table of the league in the path, or else in the request.
 pub(super) fn table<T: Serialize>(
@@ -40,12 +46,12 @@ fn league_standings(
 ) -> Result<(Key, Vec<StandingsRow>), ApiError> {
     let missing =
         || ApiError::BadParameter("league is to be given: the id of a league.".to_owned());
-    let league = league.or(request.params.id("league")?).ok_or_else(missing)?;
+    let league = league.or(OneLeague::read(&request.params)?.league).ok_or_else(missing)?;
     let league_entity = request.api.history.entity(EntityKind::Competition, league);
     league_entity.filter(|league_entity| league_entity.sport == sport).ok_or(ApiError::NotFound)?;
     let filter = MatchQuery {
         competition: Some(league),
-        season: request.params.id("season")?,
+        season: OneSeason::read(&request.params)?.season,
         statuses: Some(Status::RESULTS.to_vec()),
         newest_first: true,
         ..MatchQuery::default()

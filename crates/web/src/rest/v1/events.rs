@@ -9,7 +9,7 @@ use super::{
     event::{Event, EventRow, EventSource},
     event_detail::EventDetail,
     league::{FootballSeasons, LeagueRow},
-    request::{self, DATE_FROM, DATE_TO, LEAGUE, ONE, ROUND, SEASON, TEAM, TZ, V1Query},
+    request::{self, Competitions, Days, ONE, Round, Status, TZ, Team, V1Query},
 };
 use crate::{
     clock::now,
@@ -20,6 +20,7 @@ use crate::{
             live_cache::{DetailKey, ResponseCache, ResponseSource},
             snapshot::Matches,
         },
+        kind::{Number, Text},
         odds::{consensus::MainOdds, football_record, quote},
     },
 };
@@ -93,40 +94,31 @@ pub(super) async fn page(query: &V1Query<'_>, list: &MatchQuery) -> ApiResult {
     query.page(CacheControl::LIST, found.count, rows(query, &view, &records).await?)
 }
 
+const LIMIT: &[Param] = &[Param::new::<Number>("limit", "Page size (default 50, max 200)")];
+
 /// SERVICE section 1.6.
 const EVENTS: Spec = request::spec(&[
-    DATE_FROM,
-    DATE_TO,
-    LEAGUE,
-    SEASON,
-    TEAM,
-    ROUND,
-    Param::text("status", ""),
-    Param::text("tz", "IANA time zone (default: Asia/Dubai)"),
-    Param::number("limit", "Page size (default 50, max 200)"),
+    Days::PARAMS,
+    Competitions::PARAMS,
+    Team::PARAMS,
+    Round::PARAMS,
+    Status::PARAMS,
+    &[Param::new::<Text>("tz", "IANA time zone (default: Asia/Dubai)")],
+    LIMIT,
 ]);
 
 /// The same in numbered pages.
 const FIXTURES: Spec = request::spec(&[
-    DATE_FROM,
-    DATE_TO,
-    LEAGUE,
-    SEASON,
-    TEAM,
-    ROUND,
-    Param::text("status", ""),
+    Days::PARAMS,
+    Competitions::PARAMS,
+    Team::PARAMS,
+    Round::PARAMS,
+    Status::PARAMS,
     TZ,
 ]);
 
-const LIVE: Spec = request::spec(&[
-    LEAGUE,
-    SEASON,
-    TEAM,
-    ROUND,
-    Param::text("status", ""),
-    TZ,
-    Param::number("limit", "Page size (default 50, max 200)"),
-]);
+const LIVE: Spec =
+    request::spec(&[Competitions::PARAMS, Team::PARAMS, Round::PARAMS, Status::PARAMS, TZ, LIMIT]);
 
 endpoints! {
     /// Events, by their start.

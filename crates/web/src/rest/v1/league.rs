@@ -10,7 +10,7 @@ use super::request::{self, NAME, NONE, V1Query};
 use crate::{
     clock::now,
     rest::{
-        Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
+        Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Spec,
         football::{country, event::day, leagues::is_women},
     },
 };
@@ -111,21 +111,17 @@ pub(super) fn football_entities(
     api.history.entities(kind, |it| it.sport == Sport::Football && condition(it))
 }
 
-const LEAGUES: Spec =
-    request::spec(&[Param::text("country", ""), Param::flag("is_women", ""), NAME]);
+params! {
+    struct Leagues { country: Country = "", is_women: Flag = "", name: Name = NAME }
+    struct Seasons { league: ManyIds = "One or more", current: Flag = "", year: Number = "" }
+}
 
-const SEASONS: Spec = Spec {
-    aliases: &[("is_current", "current")],
-    ..request::spec(&[
-        Param::ids("league", "One or more"),
-        Param::flag("current", ""),
-        Param::number("year", ""),
-    ])
-};
+const SEASONS: Spec =
+    Spec { aliases: &[("is_current", "current")], ..request::spec(&[Seasons::PARAMS]) };
 
 endpoints! {
     /// Leagues, by their names.
-    "/api/leagues/", params(LEAGUES), answers(Page<LeagueRow>), |request| leagues(&request);
+    "/api/leagues/", params(request::spec(&[Leagues::PARAMS])), answers(Page<LeagueRow>), |request| leagues(&request);
 
     /// A league.
     "/api/leagues/{id}/", params(NONE), answers(LeagueRow),
@@ -143,10 +139,9 @@ endpoints! {
 
 fn leagues(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let is_country = query.is_country("country");
-    let (women, name) = (query.params.flag("is_women")?, request.name_part("name"));
+    let Leagues { country, is_women: women, name } = Leagues::read(query.params)?;
     let all = football_entities(&request.api, EntityKind::Competition, |entity| {
-        is_country(entity.country.as_deref())
+        country.passes(entity.country.as_deref())
             && women.is_none_or(|women| is_women(entity) == women)
             && name.is_in(&entity.name)
     });
@@ -164,8 +159,7 @@ fn league(request: &ApiRequest) -> ApiResult {
 
 fn seasons(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let (leagues, current) = (query.params.ids("league")?, query.params.flag("current")?);
-    let year = query.params.number("year")?;
+    let Seasons { league: leagues, current, year } = Seasons::read(query.params)?;
     let one = match leagues.as_deref() {
         Some([league]) => Some(*league),
         _ => None,

@@ -2,17 +2,17 @@
 
 use facts::event::Sport;
 
-use super::request::{self, LEAGUE, NONE, V1Query};
+use super::request::{self, IDS, NONE, V1Query};
 use crate::{
     clock::now,
     rest::{
         ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
-        match_filter::IDS_MAX,
+        kind::{Ids, MarketName, Slugs, Text},
         odds::{
-            best::{self, BestOdds},
+            best::{self, BestOdds, OneMarket},
             bookmaker::Bookmaker,
             comparison::{Comparison, compare},
-            list::{self, Odds},
+            list::{self, Odds, OddsParams, PricesOf},
             market::Market,
             needs_bookmakers,
         },
@@ -22,41 +22,23 @@ use history::query::MatchQuery;
 use record::Status;
 
 /// The parameters of version 2 under the names of this version, or under their own.
-const LIST: Spec = Spec {
-    aliases: &[
-        ("event", "event_id"),
-        ("league", "league_id"),
-        ("season", "season_id"),
-        ("team", "team_id"),
-        ("bookmaker", "bookmaker_slug"),
-    ],
-    ..request::spec(&[
-        Param::ids("event", "One or more, at most 50"),
-        Param::ids("league", "One or more"),
-        Param::ids("team", "One or more"),
-        Param::text("bookmaker", ""),
-        Param::text("market", ""),
-        Param::text("outcome", ""),
-        Param::undocumented("bookmaker_slug"),
-        Param::undocumented("event_id"),
-        Param::undocumented("is_max_quote"),
-        Param::undocumented("league_id"),
-        Param::undocumented("max_decimal_odds"),
-        Param::undocumented("min_decimal_odds"),
-        Param::undocumented("movement"),
-        Param::undocumented("season_id"),
-        Param::undocumented("team_id"),
-        Param::undocumented("updated_after"),
-    ])
-};
+const LIST: Spec = request::spec(&[&[
+    Param::new::<Ids>("event", "One or more, at most 50"),
+    Param::new::<Ids>("league", "One or more"),
+    Param::new::<Ids>("team", "One or more"),
+    Param::new::<Slugs>("bookmaker", ""),
+    Param::new::<MarketName>("market", ""),
+    Param::new::<Text>("outcome", ""),
+]])
+.hiding(&[PricesOf::PARAMS, OddsParams::PARAMS]);
 
-const BEST_ODDS: Spec = request::spec(&[
-    Param::ids("event", "One or more"),
-    LEAGUE,
-    Param::text("market", "The market (default: 1x2)"),
-]);
-
-const COMPARED: Spec = request::spec(&[Param::id("event", "").required()]);
+params! {
+    struct Best { event: Ids = "One or more", league: Ids = IDS }
+    struct Compared {
+        #[required]
+        event: Id = "",
+    }
+}
 
 endpoints! {
     /// Prices. `event`, `league`, `team` and `bookmaker` are taken for `event_id` and so on.
@@ -71,7 +53,7 @@ endpoints! {
         |request| detail(&request).await;
 
     /// The highest price of each outcome of a market: of one event, else of those that have not begun.
-    "/api/odds/best/", params(BEST_ODDS), answers(Page<BestOdds>),
+    "/api/odds/best/", params(request::spec(&[Best::PARAMS, OneMarket::PARAMS])), answers(Page<BestOdds>),
         or(status = 403, description = "The account does not include prices by bookmaker"),
         |request| best_odds(&request).await;
 
@@ -79,7 +61,7 @@ endpoints! {
     "/api/odds/bookmakers/", params(NONE), answers(Page<Bookmaker>), |request| bookmakers(&request);
 
     /// Every bookmaker's price of every outcome of a match, side by side.
-    "/api/odds/compare/", params(COMPARED), answers(Comparison),
+    "/api/odds/compare/", params(request::spec(&[Compared::PARAMS])), answers(Comparison),
         or(status = 400, description = "No event given"),
         or(status = 403, description = "The account does not include prices by bookmaker"),
         or(status = 404, description = "No such event"),
@@ -103,10 +85,11 @@ async fn detail(request: &ApiRequest) -> ApiResult {
 async fn best_odds(request: &ApiRequest) -> ApiResult {
     needs_bookmakers(&request.api, request.caller()?)?;
     let query = V1Query::pages(request)?;
-    let ids = query.params.ids_up_to("event", IDS_MAX)?;
-    let market = query.params.choice("market", facts::market::names(), Market::named)?;
+    let Best { event, league } = Best::read(query.params)?;
+    let ids = event.ids();
+    let market = OneMarket::read(query.params)?.market;
     let filter = MatchQuery {
-        competitions: query.params.ids_up_to("league", IDS_MAX)?,
+        competitions: league.ids(),
         from: ids.is_none().then(now),
         statuses: ids.is_none().then(|| Status::UPCOMING.to_vec()),
         ids,
@@ -126,6 +109,6 @@ async fn compared(request: &ApiRequest) -> ApiResult {
     needs_bookmakers(&request.api, request.caller()?)?;
     let query = V1Query::pages(request)?;
     let missing = || ApiError::BadParameter("event is to be the id of an event.".to_owned());
-    let event = query.params.id("event")?.ok_or_else(missing)?;
+    let event = Compared::read(query.params)?.event.ok_or_else(missing)?;
     request.answer(CacheControl::ODDS, &compare(&request.api, event, None).await?)
 }

@@ -13,9 +13,8 @@ use super::{
     request::{self, NAME, NONE, V1Query},
 };
 use crate::rest::{
-    ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
+    ApiRequest, ApiResult, CacheControl, Page, Spec,
     football::{ManagerStats, country, short_name},
-    match_filter::IdFilter,
 };
 use history::query::{Entity, EntityKind, MatchQuery, View};
 use record::Key;
@@ -98,27 +97,27 @@ impl Player {
     }
 }
 
-const PLAYERS: Spec = Spec {
-    aliases: CURRENT_TEAM,
-    ..request::spec(&[
-        Param::ids("team", "One or more current teams"),
-        Param::id("national_team", "No feed reports it: an ID matches no player"),
-        Param::text("nationality", ""),
-        Param::text("position", ""),
-        NAME,
-    ])
-};
+params! {
+    struct Players {
+        team: Ids = "One or more current teams",
+        national_team: Id = "No feed reports it: an ID matches no player",
+        nationality: Country = "",
+        position: Word = "",
+        name: Name = NAME,
+    }
+    struct Managers {
+        team: Ids = "One or more current teams",
+        country: Country = "",
+        name: Name = NAME,
+    }
+    struct Referees { country: Country = "", name: Name = NAME }
+}
 
-const MANAGERS: Spec = Spec {
-    aliases: CURRENT_TEAM,
-    ..request::spec(&[
-        Param::ids("team", "One or more current teams"),
-        Param::text("country", ""),
-        NAME,
-    ])
-};
+const PLAYERS: Spec = Spec { aliases: CURRENT_TEAM, ..request::spec(&[Players::PARAMS]) };
 
-const REFEREES: Spec = request::spec(&[Param::text("country", ""), NAME]);
+const MANAGERS: Spec = Spec { aliases: CURRENT_TEAM, ..request::spec(&[Managers::PARAMS]) };
+
+const REFEREES: Spec = request::spec(&[Referees::PARAMS]);
 
 /// The member of rows is accepted as well.
 const CURRENT_TEAM: &[(&str, &str)] = &[("current_team", "team")];
@@ -146,16 +145,13 @@ endpoints! {
 
 fn players(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let teams = IdFilter::read(query.params, "team")?;
-    let has_national_team = query.params.id("national_team")?.is_some();
-    let is_country = query.is_country("nationality");
-    let name = request.name_part("name");
+    let filters = Players::read(query.params)?;
     let all = football_entities(&request.api, EntityKind::Player, |entity| {
-        !has_national_team
-            && teams.passes(entity.parent)
-            && name.is_in(&entity.name)
-            && is_country(entity.country.as_deref())
-            && query.says("position", about(entity, "position"))
+        filters.national_team.is_none()
+            && filters.team.passes(entity.parent)
+            && filters.name.is_in(&entity.name)
+            && filters.nationality.passes(entity.country.as_deref())
+            && filters.position.passes(about(entity, "position"))
     });
     query.page_of(CacheControl::REFERENCE, &all, |player| Player::new(&query, player))
 }
@@ -268,12 +264,10 @@ impl Manager {
 
 async fn managers(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let teams = IdFilter::read(query.params, "team")?;
-    let is_country = query.is_country("country");
-    let name = request.name_part("name");
+    let Managers { team, country, name } = Managers::read(query.params)?;
     let all = football_entities(&request.api, EntityKind::Manager, |entity| {
-        teams.passes(entity.parent)
-            && is_country(entity.country.as_deref())
+        team.passes(entity.parent)
+            && country.passes(entity.country.as_deref())
             && name.is_in(&entity.name)
     });
     let window = query.window();
@@ -308,10 +302,9 @@ pub(super) struct Referee {
 
 fn referees(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let is_country = query.is_country("country");
-    let name = request.name_part("name");
+    let Referees { country, name } = Referees::read(query.params)?;
     let all = football_entities(&request.api, EntityKind::Referee, |entity| {
-        is_country(entity.country.as_deref()) && name.is_in(&entity.name)
+        country.passes(entity.country.as_deref()) && name.is_in(&entity.name)
     });
     let view = View::now(&request.api.history, Some(Sport::Football));
     let refereed_by = |referee: Key| MatchQuery { referee: Some(referee), ..MatchQuery::default() };

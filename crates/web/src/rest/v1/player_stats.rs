@@ -4,13 +4,13 @@ use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::request::{self, DATE_FROM, DATE_TO, TZ, V1Query};
+use super::request::{self, Days, TZ, V1Query};
 use crate::{
     clock::now,
     rest::{
         ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
         football::{player_stats::PlayerStats as PlayerCounters, short_name},
-        match_filter::IDS_MAX,
+        kind::Id,
     },
 };
 use history::query::{
@@ -112,17 +112,18 @@ impl PlayerStats {
     }
 }
 
-const LIST: Spec = request::spec(&[
-    Param::ids("player", "One or more"),
-    Param::ids("event", "One or more"),
-    Param::ids("team", "One or more"),
-    DATE_FROM,
-    DATE_TO,
-    TZ,
-]);
+params! {
+    struct List {
+        player: Ids = "One or more",
+        event: Ids = "One or more",
+        team: Ids = "One or more",
+    }
+}
+
+const LIST: Spec = request::spec(&[List::PARAMS, Days::PARAMS, TZ]);
 
 const DETAIL: Spec =
-    request::spec(&[Param::id("id", "The row's ID, as in lists").in_path(), Param::text("tz", "")]);
+    request::spec(&[&[Param::new::<Id>("id", "The row's ID, as in lists").in_path()], TZ]);
 
 endpoints! {
     /// What players did, the latest match first.
@@ -136,12 +137,14 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
+    let List { player, event, team } = List::read(query.params)?;
+    let Days { date_from, date_to } = Days::read(query.params)?;
     let filter = AppearanceFilter {
-        matches: query.params.ids_up_to("event", IDS_MAX)?,
-        players: query.params.ids_up_to("player", IDS_MAX)?,
-        teams: query.params.ids_up_to("team", IDS_MAX)?,
-        from: query.from()?,
-        before: query.before()?,
+        matches: event.ids(),
+        players: player.ids(),
+        teams: team.ids(),
+        from: date_from,
+        before: date_to,
         played_by: Some(now()),
         ..AppearanceFilter::default()
     };

@@ -9,10 +9,10 @@ use utoipa::ToSchema;
 use super::{
     event::EventRow,
     events,
-    request::{self, DATE_FROM, DATE_TO, LEAGUE, ONE, ROUND, SEASON, TEAM, TZ, V1Query},
+    request::{self, Competitions, Days, ONE, Round, Status, TZ, Team, V1Query},
 };
 use crate::rest::{
-    ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
+    ApiError, ApiRequest, ApiResult, CacheControl, Page, Spec,
     predictions::{
         PredictionQuery, one,
         row::{Blend, Markets, ModelInfo, Prediction, Recommendations},
@@ -137,16 +137,19 @@ impl PredictionRow {
     }
 }
 
+params! {
+    struct Upcoming { upcoming: Flag = "" }
+    struct Events { event: ManyIds = "One or more" }
+}
+
 const LIST: Spec = request::spec(&[
-    Param::flag("upcoming", ""),
-    LEAGUE,
-    SEASON,
-    TEAM,
-    ROUND,
-    Param::ids("event", "One or more"),
-    Param::text("status", ""),
-    DATE_FROM,
-    DATE_TO,
+    Upcoming::PARAMS,
+    Competitions::PARAMS,
+    Team::PARAMS,
+    Round::PARAMS,
+    Events::PARAMS,
+    Status::PARAMS,
+    Days::PARAMS,
     TZ,
 ]);
 
@@ -169,11 +172,11 @@ async fn list(request: &ApiRequest) -> ApiResult {
         prediction_query.narrow(statuses);
     }
     prediction_query.matches = MatchQuery {
-        ids: query.params.ids("event")?,
+        ids: Events::read(query.params)?.event,
         statuses: prediction_query.matches.statuses,
         ..wanted
     };
-    if query.params.flag("upcoming")? == Some(true) {
+    if Upcoming::read(query.params)?.upcoming == Some(true) {
         prediction_query.upcoming();
     }
     let (count, predictions) = prediction_query.rows(request, query.window()).await?;

@@ -7,13 +7,10 @@ use serde::Serialize;
 
 use crate::rest::{
     Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Params, Spec,
-    football::country::WantedCountry, match_filter::IDS_MAX, time,
+    kind::Text,
 };
 use history::query::{EntityKind, MatchQuery, Window};
 use record::{Key, MatchSummary, Vocabulary};
-
-/// The default time zone of this version.
-const ZONE: &str = "Asia/Dubai";
 
 const PAGE_SIZE: usize = 100;
 const PAGE_SIZE_MAX: usize = 500;
@@ -33,19 +30,23 @@ pub(super) const NONE: Spec = spec(&[]);
 /// Those of an endpoint of one event, whose answer has dates.
 pub(super) const ONE: Spec = spec(&[TZ]);
 
-pub(super) const LEAGUE: Param = Param::ids("league", "One or more IDs, separated by commas");
-pub(super) const SEASON: Param = Param::ids("season", "One or more IDs, separated by commas");
-pub(super) const TEAM: Param = Param::ids("team", "One or more teams, home or away");
-pub(super) const ROUND: Param = Param::number("round_number", "");
-pub(super) const NAME: Param = Param::text("name", "Part of the name");
-pub(super) const TZ: Param = Param::text("tz", "");
-pub(super) const DATE_FROM: Param =
-    Param::text("date_from", "Matches from this day in the time zone, or this timestamp");
-pub(super) const DATE_TO: Param =
-    Param::text("date_to", "Up to the end of this day in the time zone, or this timestamp");
+pub(super) const IDS: &str = "One or more IDs, separated by commas";
+pub(super) const NAME: &str = "Part of the name";
+pub(super) const TZ: &[Param] = &[Param::new::<Text>("tz", "")];
+
+params! {
+    pub(super) struct Days {
+        date_from: BeginInTz = "Matches from this day in the time zone, or this timestamp",
+        date_to: EndInTz = "Up to the end of this day in the time zone, or this timestamp",
+    }
+    pub(super) struct Competitions { league: Ids = IDS, season: Ids = IDS }
+    pub(super) struct Team { team: Ids = "One or more teams, home or away" }
+    pub(super) struct Round { round_number: Number = "" }
+    pub(super) struct Status { status: Text = "" }
+}
 
 /// The parameters of an endpoint. Others are ignored.
-pub(super) const fn spec(params: &'static [Param]) -> Spec {
+pub(super) const fn spec(params: &'static [&'static [Param]]) -> Spec {
     Spec {
         tolerated: &["limit", "offset", "page", "page_size", "tz"],
         ignores_others: true,
@@ -89,10 +90,8 @@ impl<'a> V1Query<'a> {
     /// If a value is not valid.
     pub(super) fn windows(request: &'a ApiRequest) -> Result<Self, ApiError> {
         let ApiRequest { api, params, .. } = request;
-        let zone = params.text("tz").and_then(|name| TimeZone::get(name).ok());
-        let zone = zone.or_else(|| TimeZone::get(ZONE).ok()).unwrap_or(TimeZone::UTC);
         let paging = PageStyle::Window(params.window_of(PageSize::USUAL)?);
-        Ok(Self { request, api, params, zone, paging })
+        Ok(Self { request, api, params, zone: params.tz(), paging })
     }
 
     pub(super) fn window(&self) -> Window {
@@ -151,17 +150,6 @@ impl<'a> V1Query<'a> {
         start_in(&self.zone, summary.start?, summary.day_only)
     }
 
-    /// `date_from` in the time zone.
-    pub(super) fn from(&self) -> Result<Option<Micros>, ApiError> {
-        let parse = |text: &str| time::begin_in(text, &self.zone);
-        self.params.parsed("date_from", time::EXPECTED, parse)
-    }
-
-    /// `date_to` in the time zone.
-    pub(super) fn before(&self) -> Result<Option<Micros>, ApiError> {
-        self.params.parsed("date_to", time::EXPECTED, |text| time::end_in(text, &self.zone))
-    }
-
     /// The requested zone.
     pub(super) fn zone(&self) -> TimeZone {
         self.zone.clone()
@@ -173,37 +161,25 @@ impl<'a> V1Query<'a> {
     ///
     /// If a value is not valid.
     pub(super) fn matches(&self) -> Result<MatchQuery, ApiError> {
+        let Days { date_from, date_to } = Days::read(self.params)?;
+        let Competitions { league, season } = Competitions::read(self.params)?;
+        let status = Status::read(self.params)?.status;
+        // No match has a round that is out of range.
+        let round = Round::read(self.params)?.round_number;
+        let round = round.map(|number| u16::try_from(number).unwrap_or(u16::MAX));
         Ok(MatchQuery {
-            from: self.from()?,
-            before: self.before()?,
+            from: date_from,
+            before: date_to,
             zone: Some(self.zone()),
-            competitions: self.params.ids_up_to("league", IDS_MAX)?,
-            seasons: self.params.ids_up_to("season", IDS_MAX)?,
-            teams: self.params.ids_up_to("team", IDS_MAX)?,
-            round: self.round()?,
+            competitions: league.ids(),
+            seasons: season.ids(),
+            teams: Team::read(self.params)?.team.ids(),
+            round,
             // Unknown words filter nothing in this version.
-            statuses: self.params.text("status").and_then(|it| Vocabulary::Football.parse(it)),
+            statuses: status.and_then(|it| Vocabulary::Football.parse(&it)),
             window: self.window(),
             ..MatchQuery::of_sport(Sport::Football)
         })
-    }
-
-    /// `round_number`, which no match has if it is out of range.
-    fn round(&self) -> Result<Option<u16>, ApiError> {
-        let number = self.params.number("round_number")?;
-        Ok(number.map(|number| u16::try_from(number).unwrap_or(u16::MAX)))
-    }
-
-    /// Whether a text equals the value of this parameter, ignoring case; true without the parameter.
-    pub(super) fn says(&self, name: &str, value: Option<&str>) -> bool {
-        let is = |wanted: &str| value.is_some_and(|value| value.eq_ignore_ascii_case(wanted));
-        self.params.text(name).is_none_or(is)
-    }
-
-    /// Whether a feed's country matches this parameter, which is a name or a code; true without it.
-    pub(super) fn is_country(&self, name: &str) -> impl Fn(Option<&str>) -> bool {
-        let wanted = self.params.text(name).map(WantedCountry::new);
-        move |country: Option<&str>| wanted.as_ref().is_none_or(|wanted| wanted.is(country))
     }
 
     pub(super) fn name(&self, kind: EntityKind, id: Option<Key>) -> Option<String> {

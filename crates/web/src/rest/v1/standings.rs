@@ -10,10 +10,7 @@ use super::{
     league::{FootballSeasons, LeagueRow, football_entity},
     request::{self, V1Query},
 };
-use crate::rest::{
-    ApiRequest, ApiResult, CacheControl, Param, Spec, football::standings::PointsDeducted,
-    match_filter::IDS_MAX,
-};
+use crate::rest::{ApiRequest, ApiResult, CacheControl, football::standings::PointsDeducted};
 use history::query::{EntityKind, FootballTables, MatchQuery, StandingsRow, Tally, View};
 use record::Key;
 
@@ -99,14 +96,13 @@ impl Standing {
     }
 }
 
-const STANDINGS: Spec = request::spec(&[Param::ids(
-    "season",
-    "The season (default: the current one), or several for one table of all their matches",
-)]);
+params! {
+    struct Seasons { season: Ids = "The season (default: the current one), or several for one table of all their matches" }
+}
 
 endpoints! {
     /// The table of a season.
-    "/api/leagues/{id}/standings/", params(STANDINGS), answers(Standings),
+    "/api/leagues/{id}/standings/", params(request::spec(&[Seasons::PARAMS])), answers(Standings),
         or(status = 404, description = "No such league"),
         |request| standings(&request).await;
 }
@@ -116,7 +112,7 @@ async fn standings(request: &ApiRequest) -> ApiResult {
     let entity = football_entity(request, EntityKind::Competition)?;
     let view = View::now(&request.api.history, Some(Sport::Football));
     let league = FootballSeasons::in_view(&view, Some(entity.id)).league(&request.api, &entity);
-    let seasons = query.params.ids_up_to("season", IDS_MAX)?;
+    let seasons = Seasons::read(query.params)?.season.ids();
     let seasons = seasons.or_else(|| league.season_id.map(|id| vec![id]));
     let one = seasons.as_ref().filter(|ids| ids.len() == 1);
     let season_id = one.and_then(|ids| ids.first().copied());

@@ -10,10 +10,10 @@ use super::{
     event::EventRow,
     events,
     league::{football_entities, football_entity},
-    request::{self, DATE_FROM, DATE_TO, LEAGUE, NAME, NONE, ROUND, SEASON, TZ, V1Query},
+    request::{self, Competitions, Days, NAME, NONE, Round, Status, TZ, V1Query},
 };
 use crate::rest::{
-    Api, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
+    Api, ApiRequest, ApiResult, CacheControl, Page, Spec,
     football::{
         country, request::most_frequent, short_name as person_short_name, snapshot::Matches,
         teams::short_name,
@@ -184,16 +184,17 @@ impl TeamDetail {
     }
 }
 
-const TEAMS: Spec = request::spec(&[Param::text("country", ""), NAME]);
-
-const VENUES: Spec = request::spec(&[Param::text("country", ""), Param::text("city", ""), NAME]);
+params! {
+    struct Teams { country: Country = "", name: Name = NAME }
+    struct Venues { country: Country = "", city: Name = "", name: Name = NAME }
+}
 
 const TEAM_MATCHES: Spec =
-    request::spec(&[DATE_FROM, DATE_TO, LEAGUE, SEASON, ROUND, Param::text("status", ""), TZ]);
+    request::spec(&[Days::PARAMS, Competitions::PARAMS, Round::PARAMS, Status::PARAMS, TZ]);
 
 endpoints! {
     /// Teams, by their names.
-    "/api/teams/", params(TEAMS), answers(Page<Team>), |request| teams(&request);
+    "/api/teams/", params(request::spec(&[Teams::PARAMS])), answers(Page<Team>), |request| teams(&request);
 
     /// A team.
     "/api/teams/{id}/", params(NONE), answers(TeamDetail),
@@ -206,7 +207,7 @@ endpoints! {
         |request| team_matches(&request).await;
 
     /// Venues, by their names.
-    "/api/venues/", params(VENUES), answers(Page<Venue>), |request| venues(&request);
+    "/api/venues/", params(request::spec(&[Venues::PARAMS])), answers(Page<Venue>), |request| venues(&request);
 
     /// A venue.
     "/api/venues/{id}/", params(NONE), answers(Venue),
@@ -217,12 +218,13 @@ endpoints! {
 fn teams(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     // The countries of all teams are only needed for a filter by country.
-    let of_all = query.params.text("country").map(|_| countries(&request.api, None));
-    let is_country = query.is_country("country");
-    let name = request.name_part("name");
+    let filters = Teams::read(query.params)?;
+    let of_all = filters.country.is_set().then(|| countries(&request.api, None));
     let all = football_entities(&request.api, EntityKind::Team, |team| {
-        name.is_in(&team.name)
-            && of_all.as_ref().is_none_or(|countries| is_country(country(team, countries)))
+        filters.name.is_in(&team.name)
+            && of_all
+                .as_ref()
+                .is_none_or(|countries| filters.country.passes(country(team, countries)))
     });
     let window = query.window();
     let page: Vec<_> = all.iter().skip(window.offset).take(window.limit).collect();
@@ -249,13 +251,12 @@ async fn team_matches(request: &ApiRequest) -> ApiResult {
 
 fn venues(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let is_country = query.is_country("country");
-    let [name, city] = ["name", "city"].map(|name| request.name_part(name));
+    let Venues { country, city, name } = Venues::read(query.params)?;
     let all = football_entities(&request.api, EntityKind::Venue, |venue| {
         let own_city = venue.about.get("city").and_then(|city| city.as_str());
         name.is_in(&venue.name)
             && city.is_in(own_city.unwrap_or_default())
-            && is_country(venue.country.as_deref())
+            && country.passes(venue.country.as_deref())
     });
     query.page_of(CacheControl::REFERENCE, &all, |venue| Venue::new(venue))
 }

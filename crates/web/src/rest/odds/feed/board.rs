@@ -3,15 +3,13 @@
 use std::collections::HashMap;
 
 use super::{
-    event::{BOOKMAKER, EventOdds, LINE, MARKET, OUTCOME, PERIOD, PriceFilter},
-    events::{self, DATE_FROM, DATE_TO, LEAGUE_ID, SPORT, STATUS, TEAM_ID},
+    event::{EventOdds, PriceFilter, PriceParams},
+    events::{self, Filters},
 };
 use crate::rest::{
     ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Spec,
-    odds::{
-        format::{ODDS_FORMAT, OddsFormat},
-        quote, up_to_date,
-    },
+    kind::Number,
+    odds::{quote, up_to_date},
     view::View,
 };
 use history::query::{OddsFilter, OddsRow, Period, Window};
@@ -21,27 +19,12 @@ use record::{Key, Status};
 const EVENTS: PageSize = PageSize { default: 10, max: 50 };
 
 const BOARD: Spec = Spec {
-    aliases: &[
-        ("bookmaker_slug", "bookmaker"),
-        ("league", "league_id"),
-        ("team", "team_id"),
-        ("page_size", "limit"),
-    ],
+    aliases: &[("page_size", "limit")],
     tolerated: &["tz", "ordering"],
     ..Spec::new(&[
-        SPORT,
-        LEAGUE_ID,
-        TEAM_ID,
-        DATE_FROM,
-        DATE_TO,
-        STATUS,
-        BOOKMAKER,
-        MARKET,
-        OUTCOME,
-        PERIOD,
-        LINE,
-        ODDS_FORMAT,
-        Param::number("limit", "Number of rows (default 10, max 50)"),
+        Filters::PARAMS,
+        PriceParams::PARAMS,
+        &[Param::new::<Number>("limit", "Number of rows (default 10, max 50)")],
     ])
     .paged_by(EVENTS)
 };
@@ -53,8 +36,8 @@ endpoints! {
 }
 
 async fn board(request: &ApiRequest) -> ApiResult {
-    let params = &request.params;
-    let mut query = events::filter(params)?;
+    let params = PriceParams::read(&request.params)?;
+    let mut query = events::filter(&request.params)?;
     query.statuses.get_or_insert_with(Status::not_over);
     query.window = request.window;
     let view = View::now(&request.api.history, None);
@@ -69,8 +52,7 @@ async fn board(request: &ApiRequest) -> ApiResult {
     for row in request.api.history.odds(&odds_filter, Window::ALL).await?.1 {
         archived.entry(row.match_id).or_default().push(row);
     }
-    let filter = PriceFilter::read(&request.api, params)?;
-    let format = OddsFormat::read(params)?;
+    let filter = PriceFilter::new(&request.api, &params)?;
     let prices = records.iter().map(|record| {
         let archived = archived.remove(&record.summary.id).unwrap_or_default();
         up_to_date(&request.api, record.summary.id, archived)
@@ -80,7 +62,7 @@ async fn board(request: &ApiRequest) -> ApiResult {
     let rows = records.iter().zip(prices).map(|(record, mut prices)| {
         let highest = quote::highest(&prices);
         prices.retain(|row| filter.selects(row));
-        EventOdds::new(record, &prices, &highest, None, format)
+        EventOdds::new(record, &prices, &highest, None, params.odds_format)
     });
     let rows = rows.collect();
     request.page(CacheControl::ODDS, found.count, rows)

@@ -15,7 +15,7 @@ use super::{
     history::{TickRow, exact, ids_of},
 };
 use crate::rest::{
-    Api, ApiError, ApiRequest, ApiResult, CacheControl, Number, Param, Params, Spec,
+    Api, ApiError, ApiRequest, ApiResult, CacheControl, Number, Spec,
     odds::{
         bookmaker,
         format::{ODDS_FORMAT, OddsFormat},
@@ -94,14 +94,17 @@ struct PriceRow {
     history: Option<Vec<TickRow>>,
 }
 
-/// The parameters that [`PriceFilter`] reads.
-pub(super) const BOOKMAKER: Param =
-    Param::text("bookmaker", "One or more slugs, separated by commas");
-pub(super) const MARKET: Param =
-    Param::text("market", "match_winner, over_under, ..; also 1x2, over_under_25, over_under@2.5");
-pub(super) const OUTCOME: Param = Param::text("outcome", "home, draw, over, ..; also 1, X, 2");
-pub(super) const PERIOD: Param = Param::text("period", "Period of the match");
-pub(super) const LINE: Param = Param::decimal("line", "");
+params! {
+    /// Which prices a request wants, and how it has them written.
+    pub(super) struct PriceParams {
+        #[alias("bookmaker_slug")] bookmaker: Slugs = "One or more slugs, separated by commas",
+        market: Text = "match_winner, over_under, ..; also 1x2, over_under_25, over_under@2.5",
+        outcome: Text = "home, draw, over, ..; also 1, X, 2",
+        period: Text = "Period of the match",
+        line: Decimal = "",
+        odds_format: PriceFormat = ODDS_FORMAT,
+    }
+}
 
 /// Which prices a request wants. Markets and outcomes are those of [`facts::market`], and what the prices themselves have.
 #[derive(Debug)]
@@ -116,19 +119,17 @@ pub(super) struct PriceFilter<'a> {
 }
 
 impl<'a> PriceFilter<'a> {
-    /// Reads the parameters.
-    ///
     /// # Errors
     ///
-    /// If there is no such bookmaker, or if the line is not a number.
-    pub(super) fn read(api: &Api, params: &'a Params) -> Result<Self, ApiError> {
-        let [market, outcome, period] = ["market", "outcome", "period"].map(|it| params.text(it));
+    /// If there is no such bookmaker.
+    pub(super) fn new(api: &Api, params: &'a PriceParams) -> Result<Self, ApiError> {
+        let market = params.market.as_deref();
         Ok(Self {
-            bookmakers: bookmaker::slugs(api, params, "bookmaker")?,
+            bookmakers: bookmaker::slugs(api, "bookmaker", params.bookmaker.as_deref())?,
             market,
-            outcome,
-            period,
-            line: params.parsed("line", "a decimal number", |text| text.parse().ok())?,
+            outcome: params.outcome.as_deref(),
+            period: params.period.as_deref(),
+            line: params.line,
             named: market.and_then(Market::with_period),
         })
     }
@@ -292,22 +293,12 @@ impl PriceRow {
     }
 }
 
-const ONE: Spec = Spec {
-    aliases: &[("bookmaker_slug", "bookmaker")],
-    tolerated: &["tz"],
-    ..Spec::new(&[
-        BOOKMAKER,
-        MARKET,
-        OUTCOME,
-        PERIOD,
-        LINE,
-        ODDS_FORMAT,
-        Param::flag(
-            "history",
-            "Include the last 100 changes of each price, for at most 500 prices",
-        ),
-    ])
-};
+params! {
+    struct WithHistory { history: Flag = "Include the last 100 changes of each price, for at most 500 prices" }
+}
+
+const ONE: Spec =
+    Spec { tolerated: &["tz"], ..Spec::new(&[PriceParams::PARAMS, WithHistory::PARAMS]) };
 
 endpoints! {
     /// Every price of every bookmaker of a match, with the consensus.
@@ -318,15 +309,16 @@ endpoints! {
 }
 
 async fn event(request: &ApiRequest) -> ApiResult {
-    let params = &request.params;
+    let params = PriceParams::read(&request.params)?;
+    let with_history = WithHistory::read(&request.params)?.history;
     let record = request.api.record(request.key("event_id")?).await?.ok_or(ApiError::NotFound)?;
     let mut rows = quotes(&request.api, &record).await?;
     let highest = quote::highest(&rows);
-    let filter = PriceFilter::read(&request.api, params)?;
+    let filter = PriceFilter::new(&request.api, &params)?;
     filter.check(rows.iter())?;
     rows.retain(|row| filter.selects(row));
-    let format = OddsFormat::read(params)?;
-    let history = if params.flag("history")? == Some(true) {
+    let format = params.odds_format;
+    let history = if with_history == Some(true) {
         Some(last_ticks(&request.api, record.summary.id, &rows, format).await?)
     } else {
         None

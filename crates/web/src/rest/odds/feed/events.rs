@@ -1,12 +1,11 @@
 //! `/odds/api/events/`.
 
-use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::rest::{
-    Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Params, Spec, match_filter,
-    params, time,
+    Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Params, Spec,
+    match_filter::MatchParams, time,
 };
 use history::query::{EntityKind, MatchQuery, regulation};
 use record::{Key, MatchRecord, MatchSummary, Vocabulary};
@@ -72,28 +71,29 @@ impl OddsEvent {
     }
 }
 
-/// The parameters that [`filter`] reads.
-pub(super) const SPORT: Param = Param::text("sport", "A sport. The OpenAPI document lists them");
-pub(super) const LEAGUE_ID: Param = Param::ids("league_id", "One or more");
-pub(super) const TEAM_ID: Param =
-    Param::ids("team_id", "One or more teams or players, on either side");
-pub(super) const DATE_FROM: Param = Param::text("date_from", "A day or a timestamp");
-pub(super) const DATE_TO: Param = Param::text("date_to", "A day (inclusive) or a timestamp");
-pub(super) const STATUS: Param =
-    Param::text("status", "notstarted, inprogress, finished, ..; separate several with commas");
+params! {
+    /// Which matches are requested.
+    pub(super) struct Filters for MatchParams {
+        sport: AnySport = "A sport. The OpenAPI document lists them",
+        #[alias("league")] league_id: Ids = "One or more",
+        #[alias("team")] team_id: Ids = "One or more teams or players, on either side",
+        date_from: Begin = "A day or a timestamp",
+        date_to: End = "A day (inclusive) or a timestamp",
+        status: Text = "notstarted, inprogress, finished, ..; separate several with commas",
+    }
+}
 
 /// The requested matches.
 pub(super) fn filter(params: &Params) -> Result<MatchQuery, ApiError> {
-    let sport = |text: &str| params::sport(&text.to_ascii_lowercase());
-    let sport = params.choice("sport", Sport::ALL.map(Sport::as_str), sport)?;
-    let statuses = params.statuses(Vocabulary::Football);
-    Ok(MatchQuery { statuses, ..match_filter::read(params, sport)? })
+    let filters = Filters::read(params)?;
+    let statuses = params.statuses(filters.status.as_deref(), Vocabulary::Football);
+    Ok(MatchQuery { statuses, ..filters.query(params, filters.sport) })
 }
 
 const LIST: Spec = Spec {
-    aliases: &[("league", "league_id"), ("team", "team_id"), ("page_size", "limit")],
+    aliases: &[("page_size", "limit")],
     tolerated: &["tz", "ordering"],
-    ..Spec::new(&[SPORT, LEAGUE_ID, TEAM_ID, DATE_FROM, DATE_TO, STATUS]).paged()
+    ..Spec::new(&[Filters::PARAMS]).paged()
 };
 
 endpoints! {

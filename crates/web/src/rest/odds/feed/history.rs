@@ -7,13 +7,10 @@ use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::event::{BOOKMAKER, LINE, MARKET, OUTCOME, PERIOD, PriceFilter};
+use super::event::{PriceFilter, PriceParams};
 use crate::rest::{
-    ApiError, ApiRequest, ApiResult, CacheControl, Number, Page, Param, Spec,
-    odds::{
-        format::{ODDS_FORMAT, OddsFormat},
-        quotes,
-    },
+    ApiError, ApiRequest, ApiResult, CacheControl, Number, Page, Spec,
+    odds::{format::OddsFormat, quotes},
 };
 use history::query::{OddsRow, Tick};
 use record::Key;
@@ -92,20 +89,17 @@ pub(super) fn ids_of(rows: &[OddsRow]) -> Result<Vec<Key>, ApiError> {
     Ok(rows.iter().map(|row| row.id).collect())
 }
 
+params! {
+    struct Days {
+        date_from: Begin = "A day or a timestamp, by the source's clock",
+        date_to: End = "A day (inclusive) or a timestamp",
+    }
+}
+
 const LIST: Spec = Spec {
-    aliases: &[("bookmaker_slug", "bookmaker"), ("page_size", "limit")],
+    aliases: &[("page_size", "limit")],
     tolerated: &["tz"],
-    ..Spec::new(&[
-        BOOKMAKER,
-        MARKET,
-        OUTCOME,
-        PERIOD,
-        LINE,
-        ODDS_FORMAT,
-        Param::text("date_from", "A day or a timestamp, by the source's clock"),
-        Param::text("date_to", "A day (inclusive) or a timestamp"),
-    ])
-    .paged()
+    ..Spec::new(&[PriceParams::PARAMS, Days::PARAMS]).paged()
 };
 
 endpoints! {
@@ -117,18 +111,18 @@ endpoints! {
 }
 
 async fn history(request: &ApiRequest) -> ApiResult {
-    let params = &request.params;
-    let (from, before) = (params.from("date_from")?, params.before("date_to")?);
+    let params = PriceParams::read(&request.params)?;
+    let Days { date_from, date_to } = Days::read(&request.params)?;
     let record = request.api.record(request.key("event_id")?).await?.ok_or(ApiError::NotFound)?;
     let mut rows = quotes(&request.api, &record).await?;
-    let filter = PriceFilter::read(&request.api, params)?;
+    let filter = PriceFilter::new(&request.api, &params)?;
     filter.check(rows.iter())?;
     rows.retain(|row| filter.selects(row));
-    let format = OddsFormat::read(params)?;
+    let format = params.odds_format;
     let mut ticks = request.api.history.ticks(record.summary.id, &ids_of(&rows)?).await?;
     ticks.retain(|tick| {
-        from.is_none_or(|from| tick.at_us >= from)
-            && before.is_none_or(|before| tick.at_us < before)
+        date_from.is_none_or(|from| tick.at_us >= from)
+            && date_to.is_none_or(|before| tick.at_us < before)
     });
     ticks.sort_by_key(|tick| (tick.at_us, tick.odds));
     let rows: HashMap<Key, &OddsRow> = rows.iter().map(|row| (row.id, row)).collect();

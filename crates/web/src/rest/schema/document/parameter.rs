@@ -1,36 +1,14 @@
-//! Constraints of parameters, which follow from their names and paths.
+//! Parameters that follow from paths, and constraints that the kinds of `rest::kind` do not have.
 
-use facts::{event::Sport, market};
+use facts::event::Sport;
 use fanout::channel::NAME_BYTES_MAX;
 use serde_json::{Value, json};
 
 use super::FOOTBALL_V1;
-use crate::{
-    products::Product,
-    rest::{
-        football::{include, search},
-        match_filter::SORTS,
-        odds::format::ODDS_FORMATS,
-    },
-};
-use record::signal::SignalKind;
+use crate::products::Product;
 
 /// Numbers that are capped: larger values count as the maximum.
-const CAPPED: [&str; 10] = [
-    "limit",
-    "offset",
-    "page",
-    "page_size",
-    "days",
-    "min_capacity",
-    "min_matches",
-    "round_number",
-    "size",
-    "year",
-];
-
-/// Days and timestamps.
-const TIMES: [&str; 5] = ["date", "date_from", "date_to", "updated_after", "updated_since"];
+const CAPPED: [&str; 5] = ["limit", "offset", "page", "page_size", "size"];
 
 /// As `fanout` reads it.
 const CHANNEL: &str = "^[A-Za-z0-9_.@+:-]+(/[A-Za-z0-9_.@+:-]+)*$";
@@ -101,20 +79,7 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
     let first = path.split('/').nth(1).unwrap_or_default();
     let schema = match name {
         _ if CAPPED.contains(&name) => json!({"type": "integer", "minimum": 0}),
-        // One format: generators make a type of a choice of two.
-        _ if TIMES.contains(&name) => {
-            json!({"type": "string", "format": "date-or-time"})
-        }
         "timezone" => json!({"type": "string", "format": "time-zone"}),
-        "h2h" => json!({"type": "string", "format": "two-sides"}),
-        "q" => json!({"type": "string", "minLength": 2}),
-        "include" => some_of(include::words()),
-        "type" if path.ends_with("/search/") => some_of(search::words()),
-        "sort" => one_of(SORTS),
-        "odds_format" => one_of(ODDS_FORMATS),
-        "last" | "next" => json!({"type": "integer", "minimum": 1, "maximum": 200}),
-        "movement" => one_of(["SHORTENING", "DRIFTING"]),
-        "kind" => one_of(SignalKind::ALL.map(SignalKind::as_str)),
         "sport" => {
             let has_all = ["odds", "stream"].contains(&first);
             let mut names = Sport::ALL.map(Sport::as_str).to_vec();
@@ -129,11 +94,6 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
             one_of(names)
         }
         "format" => one_of(["png", "webp"]),
-        "gender" => one_of(["M", "F"]),
-        "market" if first == "api" => one_of(market::names()),
-        "bookmaker" | "bookmaker_slug" => {
-            json!({"type": "string", "pattern": "^[a-z0-9_.-]+(,[a-z0-9_.-]+)*$"})
-        }
         "on_slow" => one_of(["merge", "resync", "close"]),
         "channel" => json!({"type": "string", "maxLength": NAME_BYTES_MAX, "pattern": CHANNEL}),
         _ => return,
@@ -143,10 +103,4 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
 
 fn one_of<'a>(words: impl IntoIterator<Item = &'a str>) -> Value {
     json!({"type": "string", "enum": words.into_iter().collect::<Vec<_>>()})
-}
-
-/// Words with commas between.
-fn some_of<'a>(words: impl Iterator<Item = &'a str>) -> Value {
-    let word = words.collect::<Vec<_>>().join("|");
-    json!({"type": "string", "pattern": format!("^({word})(,({word}))*$")})
 }

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     rating::{self, Rating},
-    rest::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec},
+    rest::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Page},
 };
 use history::query::{Entity, EntityKind, MatchQuery};
 use record::{Key, MatchRecord, Vocabulary};
@@ -90,9 +90,9 @@ pub(super) struct DartsPrediction {
     was_winner_correct: Option<bool>,
 }
 
-const RANKINGS: Spec =
-    request::spec(&[Param::text("type", "`PDC` (default) or `ProTour`, case-insensitive.")])
-        .paged();
+params! {
+    struct Rankings { kind as "type": Text = "`PDC` (default) or `ProTour`, case-insensitive." }
+}
 
 endpoints! {
     /// The lists of this product, by their names.
@@ -108,7 +108,7 @@ endpoints! {
 
     /// The ranking of all players who have a result, the strongest first. A ranking of another type is
     /// empty. Where no tournament is known to be of the tour, `ProTour` is of all results, too.
-    "/darts/api/v2/rankings/", params(RANKINGS), answers(Page<DartsRanking>),
+    "/darts/api/v2/rankings/", params(request::spec(&[Rankings::PARAMS]).paged()), answers(Page<DartsRanking>),
         |request| rankings(&request).await;
 
     /// One row of the ranking, by the player's id.
@@ -134,7 +134,8 @@ endpoints! {
 }
 
 async fn rankings(request: &ApiRequest) -> ApiResult {
-    let wanted = request.params.text("type").unwrap_or(TYPES[0]);
+    let wanted = Rankings::read(&request.params)?.kind;
+    let wanted = wanted.as_deref().unwrap_or(TYPES[0]);
     let kind = TYPES.into_iter().find(|kind| kind.eq_ignore_ascii_case(wanted));
     let (kind, ranked) = match kind {
         Some(kind) if kind == TYPES[1] => (kind, tour(request).await?.table.ranked()),

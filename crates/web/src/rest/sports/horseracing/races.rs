@@ -6,7 +6,7 @@ use fanout::Micros;
 use super::{
     super::{
         index::{ANY, index},
-        request::{self, DATE, DATE_FROM, DATE_TO, DAY, NONE, SEARCH},
+        request::{self, DAY, Days, HIDDEN_STATUS, NONE, Search},
     },
     card::RaceCard,
     row::{MeetingRow, RaceDetail, RaceRow, TrackRow},
@@ -15,7 +15,9 @@ use crate::{
     clock::now,
     rest::{
         ApiError, ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Spec,
-        match_filter::{self, IdFilter},
+        kind::{Number, Text},
+        match_filter,
+        params::STATUS,
     },
 };
 use record::{Status, Vocabulary};
@@ -32,11 +34,14 @@ const NEXT: PageSize = PageSize { default: 10, max: 50 };
 /// How long after its scheduled time a race may still be waiting to start, in microseconds.
 const LATE: i64 = 30 * 60 * 1_000_000;
 
-const TRACK: Param = Param::ids("track", "One or more tracks.");
-const REGION: Param = Param::text("region", "Filter by country code (ISO 3166-1 alpha-2).");
+params! {
+    struct Tracks { track: Ids = "One or more tracks." }
+    struct Region { region: Word = "Filter by country code (ISO 3166-1 alpha-2)." }
+    struct Sorted { sort: Sort = match_filter::SORT }
+}
 
 /// The parameters of lists of races.
-const fn spec(params: &'static [Param]) -> Spec {
+const fn spec(params: &'static [&'static [Param]]) -> Spec {
     Spec {
         aliases: &[
             ("page", "offset"),
@@ -50,43 +55,36 @@ const fn spec(params: &'static [Param]) -> Spec {
 }
 
 const RACES: Spec = spec(&[
-    DATE_FROM,
-    DATE_TO,
-    DATE,
-    TRACK,
-    REGION,
-    Param::text(
-        "status",
+    Days::PARAMS,
+    Tracks::PARAMS,
+    Region::PARAMS,
+    &[Param::new::<Text>(
+        STATUS,
         "One or more states, separated by commas: prematch, idle, live, archived, cancelled, \
          unresolved.",
-    ),
-    match_filter::SORT,
+    )],
+    Sorted::PARAMS,
 ]);
 
-const LIVE: Spec = spec(&[
-    TRACK,
-    REGION,
-    Param::undocumented("date_from"),
-    Param::undocumented("date_to"),
-    Param::undocumented("status"),
-]);
+const LIVE: Spec = spec(&[Tracks::PARAMS, Region::PARAMS]).hiding(&[Days::PARAMS, HIDDEN_STATUS]);
 
 const MEETINGS: Spec = spec(&[
-    DATE_FROM,
-    DATE_TO,
-    DATE,
-    TRACK,
-    REGION,
-    Param::text("status", "One or more race states, separated by commas."),
+    Days::PARAMS,
+    Tracks::PARAMS,
+    Region::PARAMS,
+    &[Param::new::<Text>(STATUS, "One or more race states, separated by commas.")],
 ]);
 
-const NEXT_TO_JUMP: Spec =
-    request::spec(&[TRACK, REGION, Param::number("limit", "Number of rows (default 10, max 50).")]);
+const NEXT_TO_JUMP: Spec = request::spec(&[
+    Tracks::PARAMS,
+    Region::PARAMS,
+    &[Param::new::<Number>("limit", "Number of rows (default 10, max 50).")],
+]);
 
 const MEETING: Spec =
-    request::spec(&[Param::text("id", "A track and a day: `1234-2026-08-30`").in_path()]);
+    request::spec(&[&[Param::new::<Text>("id", "A track and a day: `1234-2026-08-30`").in_path()]]);
 
-const TRACKS: Spec = request::spec(&[SEARCH, REGION]).paged();
+const TRACKS: Spec = request::spec(&[Search::PARAMS, Region::PARAMS]).paged();
 
 endpoints! {
     /// The lists of this product, by their names.
@@ -128,7 +126,7 @@ endpoints! {
 async fn list(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
     let mut races = filter_races(request, all.iter().map(AsRef::as_ref))?;
-    if match_filter::is_newest_first(&request.params)? == Some(true) {
+    if Sorted::read(&request.params)?.sort == Some(true) {
         races.reverse();
     }
     request.page_of(CacheControl::LIST, &races, |card| RaceRow::new(card))
@@ -186,9 +184,9 @@ async fn meeting(request: &ApiRequest) -> ApiResult {
 
 async fn tracks(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
-    let (part, is_here) = (request.name_part("search"), is_at(request)?);
+    let (Search { search }, is_here) = (Search::read(&request.params)?, is_at(request)?);
     let tracks = all.iter().filter(|card| is_here(card)).filter_map(|card| TrackRow::new(card));
-    let mut tracks: Vec<_> = tracks.filter(|track| part.is_in(&track.summary.name)).collect();
+    let mut tracks: Vec<_> = tracks.filter(|track| search.is_in(&track.summary.name)).collect();
     tracks.sort_by(|a, b| (&a.summary.name, a.summary.id).cmp(&(&b.summary.name, b.summary.id)));
     tracks.dedup_by_key(|track| track.summary.id);
     request.page_of(CacheControl::REFERENCE, tracks, |row| row)
@@ -212,7 +210,8 @@ fn filter_races<'a>(
         from = Some(now() - PAST_DAYS * DAY);
         before = Some(now() + COMING_DAYS * DAY);
     }
-    let statuses = request.params.statuses(Vocabulary::Sport(SPORT));
+    let status = request.params.text(STATUS);
+    let statuses = request.params.statuses(status, Vocabulary::Sport(SPORT));
     let is_here = is_at(request)?;
     let races = races.filter(|card| {
         card.start.is_some_and(|start| {
@@ -232,13 +231,11 @@ fn is_next(card: &RaceCard, now: Micros) -> bool {
 
 /// Whether a race is at one of the requested tracks and in the requested country.
 fn is_at(request: &ApiRequest) -> Result<impl Fn(&RaceCard) -> bool, ApiError> {
-    let tracks = IdFilter::read(&request.params, "track")?;
-    let region = request.params.text("region");
+    let Tracks { track } = Tracks::read(&request.params)?;
+    let Region { region } = Region::read(&request.params)?;
     Ok(move |card: &RaceCard| {
-        tracks.passes(card.track.as_ref().map(|track| track.id))
-            && region.is_none_or(|region| {
-                card.region.as_deref().is_some_and(|code| code.eq_ignore_ascii_case(region))
-            })
+        track.passes(card.track.as_ref().map(|track| track.id))
+            && region.passes(card.region.as_deref())
     })
 }
 

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::{
     super::{
         price::{self, Movement, Source},
-        request::{self, DAY, NONE, SEARCH},
+        request::{self, DAY, NONE, Search},
         shape::NamedRow,
     },
     card::{self, RaceCard, Runner},
@@ -18,8 +18,8 @@ use super::{
 use crate::{
     clock::now,
     rest::{
-        ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec, match_filter::IdFilter,
-        number::Number, time,
+        ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec, kind::Name,
+        match_filter::IdFilter, number::Number, time,
     },
 };
 use record::{Key, RunnerPriceRecord};
@@ -81,21 +81,23 @@ struct RunnerBook {
     updated_at: Option<String>,
 }
 
-const RUNNERS: Spec = request::spec(&[
-    Param::ids("race", "One or more races."),
-    Param::ids("horse", "One or more horses."),
-    Param::ids("jockey", "One or more jockeys."),
-])
-.paged();
+params! {
+    struct Runners {
+        race: Ids = "One or more races.",
+        horse: Ids = "One or more horses.",
+        jockey: Ids = "One or more jockeys.",
+    }
+}
 
-const NAMED: Spec = request::spec(&[SEARCH]).paged();
+const NAMED: Spec = request::spec(&[Search::PARAMS]).paged();
 
-const TRAINERS: Spec = request::spec(&[Param::text("search", "Part of the name")]).paged();
+const TRAINERS: Spec =
+    request::spec(&[&[Param::new::<Name>("search", "Part of the name")]]).paged();
 
 endpoints! {
     /// Horses in races. Without a race, horse or jockey: races of the last three and the next seven
     /// days.
-    "/horseracing/api/v2/runners/", params(RUNNERS), answers(Page<RunnerRow>),
+    "/horseracing/api/v2/runners/", params(request::spec(&[Runners::PARAMS]).paged()), answers(Page<RunnerRow>),
         |request| list(&request).await;
 
     /// One horse in one race.
@@ -129,18 +131,17 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
-    let read = |name: &str| IdFilter::read(&request.params, name);
-    let (races, horses, jockeys) = (read("race")?, read("horse")?, read("jockey")?);
-    let is_free = ![&races, &horses, &jockeys].iter().any(|filter| filter.is_set());
+    let Runners { race, horse, jockey } = Runners::read(&request.params)?;
+    let is_free = ![&race, &horse, &jockey].iter().any(|filter| filter.is_set());
     let near = now() - PAST_DAYS * DAY..now() + COMING_DAYS * DAY;
     let is_near = |start: Micros| near.contains(&start);
     let cards = all.iter().filter(|card| {
-        races.passes(Some(card.race)) && (!is_free || card.start.is_some_and(is_near))
+        race.passes(Some(card.race)) && (!is_free || card.start.is_some_and(is_near))
     });
     let is = |named: Option<&NamedRow>, wanted: &IdFilter| wanted.passes(named.map(|row| row.id));
     let runners = cards.flat_map(|card| card.runners.iter().map(move |runner| (card, runner)));
     let runners: Vec<_> = runners
-        .filter(|(_, it)| is(it.horse.as_ref(), &horses) && is(it.jockey.as_ref(), &jockeys))
+        .filter(|(_, it)| is(it.horse.as_ref(), &horse) && is(it.jockey.as_ref(), &jockey))
         .collect();
     request.page_of(CacheControl::LIST, &runners, |(card, runner)| RunnerRow::new(card, runner))
 }
@@ -166,9 +167,10 @@ async fn odds(request: &ApiRequest) -> ApiResult {
 
 async fn horses(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
-    let part = request.name_part("search");
+    let Search { search } = Search::read(&request.params)?;
     let horses = known_horses(all.iter().map(AsRef::as_ref));
-    let horses: Vec<_> = horses.into_iter().filter(|(horse, _)| part.is_in(&horse.name)).collect();
+    let horses: Vec<_> =
+        horses.into_iter().filter(|(horse, _)| search.is_in(&horse.name)).collect();
     request.page_of(CacheControl::REFERENCE, &horses, |(horse, last)| HorseRow::new(horse, last))
 }
 
@@ -182,9 +184,9 @@ async fn horse(request: &ApiRequest) -> ApiResult {
 
 async fn jockeys(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
-    let part = request.name_part("search");
+    let Search { search } = Search::read(&request.params)?;
     let jockeys = known_jockeys(all.iter().map(AsRef::as_ref));
-    let jockeys: Vec<_> = jockeys.into_iter().filter(|jockey| part.is_in(&jockey.name)).collect();
+    let jockeys: Vec<_> = jockeys.into_iter().filter(|jockey| search.is_in(&jockey.name)).collect();
     request.page_of(CacheControl::REFERENCE, jockeys, |row| row)
 }
 

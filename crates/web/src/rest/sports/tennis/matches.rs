@@ -5,15 +5,15 @@ use facts::event::Sport;
 use super::{
     super::{
         matches,
-        request::{self, DATE, DATE_FROM, DATE_TO, DAY, NONE, PLAYER, TOURNAMENT},
+        request::{self, ById, DAY, Days, NONE, Player, Tournament},
     },
     row::TennisMatch,
 };
 use crate::{
     clock::now,
     rest::{
-        ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
-        match_filter::{self, H2H, IDS, LAST, NEXT, SORT, UPDATED_SINCE},
+        ApiRequest, ApiResult, CacheControl, Page, Param, Spec, kind::Text, match_filter::Choice,
+        params::STATUS,
     },
 };
 use history::query::MatchQuery;
@@ -23,22 +23,16 @@ const LIST: Spec = Spec {
     // Old clients send `player_id`, which never had an effect.
     tolerated: &["date", "full", "ordering", "player_id", "tz"],
     ..request::spec(&[
-        DATE_FROM,
-        DATE_TO,
-        DATE,
-        TOURNAMENT,
-        PLAYER,
-        IDS,
-        H2H,
-        LAST,
-        NEXT,
-        SORT,
-        UPDATED_SINCE,
-        Param::text(
-            "status",
+        Days::PARAMS,
+        Tournament::PARAMS,
+        Player::PARAMS,
+        ById::PARAMS,
+        Choice::PARAMS,
+        &[Param::new::<Text>(
+            STATUS,
             "One or more statuses, separated by commas: scheduled, live, interrupted, finished, \
              walkover, retired, postponed, cancelled, unresolved.",
-        ),
+        )],
     ])
     .paged()
     .with_cursor()
@@ -46,7 +40,7 @@ const LIST: Spec = Spec {
 
 const LIVE: Spec = Spec {
     tolerated: &["date", "full", "limit", "offset", "ordering", "player_id", "tz"],
-    ..request::spec(&[TOURNAMENT, PLAYER])
+    ..request::spec(&[Tournament::PARAMS, Player::PARAMS])
 };
 
 endpoints! {
@@ -66,17 +60,18 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let mut filter = request.filter(Sport::Tennis)?;
+    let choice = Choice::read(&request.params)?;
     // Matches in play may have started yesterday.
     let has_started =
         |statuses: &Vec<Status>| statuses.iter().all(|it| it.is_over() || it.is_live());
     let is_narrow = filter.is_narrow()
-        || match_filter::is_chosen(&request.params)
+        || choice.is_set(&ById::read(&request.params)?.ids)
         || filter.statuses.as_ref().is_some_and(has_started);
     if filter.from.is_none() && filter.before.is_none() && !is_narrow {
         let now = now();
         filter.from = Some(now - now.rem_euclid(DAY));
         filter.before = Some(now + 7 * DAY);
-        filter.newest_first = request.params.text("sort").is_some() && filter.newest_first;
+        filter.newest_first = choice.sort.is_some() && filter.newest_first;
     }
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
     request.matches(&filter, |record| TennisMatch::new(&request.api, record, &sport_stats)).await
@@ -84,8 +79,8 @@ async fn list(request: &ApiRequest) -> ApiResult {
 
 async fn live(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
-    let (team, teams) = match_filter::one_or_several(params, "player")?;
-    let (competition, competitions) = match_filter::one_or_several(params, "tournament")?;
+    let (team, teams) = Player::read(params)?.player.one_or_several();
+    let (competition, competitions) = Tournament::read(params)?.tournament.one_or_several();
     let filter = MatchQuery {
         team,
         teams,

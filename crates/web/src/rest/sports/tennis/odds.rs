@@ -7,17 +7,14 @@ use utoipa::ToSchema;
 use super::{
     super::{
         price::{self, Movement, Movements, Source, WinnerPrices},
-        request::{self, DATE, DATE_FROM, DATE_TO, DAY, NONE, PLAYER, TOURNAMENT},
+        request::{self, DAY, Days, NONE, Player, Tournament},
         shape,
     },
     row::TournamentBrief,
 };
 use crate::{
     clock::now,
-    rest::{
-        ApiRequest, ApiResult, CacheControl, Page, Param, Spec, match_filter, number::Number,
-        view::View,
-    },
+    rest::{ApiRequest, ApiResult, CacheControl, Page, Spec, number::Number, view::View},
 };
 use history::query::MatchQuery;
 use record::{Key, MatchRecord, PriceRecord, Status};
@@ -44,15 +41,12 @@ struct TennisBook {
     updated_at: Option<String>,
 }
 
-const BEST: Spec = request::spec(&[
-    DATE_FROM,
-    DATE_TO,
-    DATE,
-    Param::ids("match", "One or more matches, at most 50."),
-    TOURNAMENT,
-    PLAYER,
-])
-.paged();
+params! {
+    struct Wanted { matches as "match": Ids = "One or more matches, at most 50." }
+}
+
+const BEST: Spec =
+    request::spec(&[Days::PARAMS, Wanted::PARAMS, Tournament::PARAMS, Player::PARAMS]).paged();
 
 endpoints! {
     /// The price of each bookmaker for the winner.
@@ -93,8 +87,8 @@ async fn best(request: &ApiRequest) -> ApiResult {
     let (from, before) = request.days()?;
     let from = from.unwrap_or_else(now);
     let params = &request.params;
-    let (competition, competitions) = match_filter::one_or_several(params, "tournament")?;
-    let (team, teams) = match_filter::one_or_several(params, "player")?;
+    let (competition, competitions) = Tournament::read(params)?.tournament.one_or_several();
+    let (team, teams) = Player::read(params)?.player.one_or_several();
     let filter = MatchQuery {
         from: Some(from),
         before: Some(before.unwrap_or_else(|| from.saturating_add(7 * DAY))),
@@ -104,7 +98,7 @@ async fn best(request: &ApiRequest) -> ApiResult {
         team,
         teams,
         statuses: Some(vec![Status::NotStarted]),
-        ids: params.ids_up_to("match", match_filter::IDS_MAX)?,
+        ids: Wanted::read(params)?.matches.ids(),
         ..MatchQuery::default()
     };
     let view = View::now(&request.api.history, Some(Sport::Tennis));

@@ -7,15 +7,13 @@ use utoipa::ToSchema;
 use super::{
     super::{
         lists,
-        request::{self, NONE, SEARCH},
+        request::{self, NONE, Search},
         shape,
         sport_stats::SportStats,
     },
     row::{self, CurrentRanking},
 };
-use crate::rest::{
-    Api, ApiRequest, ApiResult, CacheControl, Page, Param, Spec, football::country::WantedCountry,
-};
+use crate::rest::{Api, ApiRequest, ApiResult, CacheControl, Page, Spec};
 use history::query::{Entity, EntityKind, MatchQuery, Window};
 use record::Key;
 
@@ -43,12 +41,14 @@ pub(super) struct TennisPlayer {
     current_ranking: Option<CurrentRanking>,
 }
 
-const LIST: Spec = request::spec(&[
-    Param::text("gender", "`M` or `F`."),
-    Param::text("country", "Country code (ISO 3166-1 alpha-2)."),
-    SEARCH,
-])
-.paged();
+params! {
+    struct List {
+        gender: Gender = "`M` or `F`.",
+        country: Country = "Country code (ISO 3166-1 alpha-2).",
+    }
+}
+
+const LIST: Spec = request::spec(&[List::PARAMS, Search::PARAMS]).paged();
 
 endpoints! {
     /// Players, by name.
@@ -65,16 +65,13 @@ endpoints! {
 }
 
 async fn list(request: &ApiRequest) -> ApiResult {
-    let gender = request.params.parsed("gender", "M or F", |text| {
-        ["M", "F"].into_iter().find(|gender| gender.eq_ignore_ascii_case(text))
-    })?;
+    let List { gender, country } = List::read(&request.params)?;
+    let Search { search } = Search::read(&request.params)?;
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
-    let country = request.params.text("country").map(WantedCountry::new);
-    let part = request.name_part("search");
     let players = request.api.history.entities(EntityKind::Player, |player| {
         player.sport == Sport::Tennis
-            && part.is_in(&player.name)
-            && country.as_ref().is_none_or(|it| it.is(player.country.as_deref()))
+            && search.is_in(&player.name)
+            && country.passes(player.country.as_deref())
     });
     let players: Vec<_> = players
         .into_iter()

@@ -14,7 +14,10 @@ use super::{
 };
 use crate::{
     rating::Rating,
-    rest::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Spec, time},
+    rest::{
+        Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Spec,
+        kind::Number, time,
+    },
 };
 use history::query::EntityKind;
 use record::Key;
@@ -50,15 +53,18 @@ pub(super) struct TennisRanking {
     date: Option<String>,
 }
 
+params! {
+    struct List {
+        kind as "type": Word = "`ATP`, `WTA`, or `results` for players whose tour is not known; case-insensitive.",
+        date: End = "Ranking at the end of this day, UTC.",
+    }
+}
+
 const RANKINGS: Spec = Spec {
     tolerated: &["full", "ordering", "tz"],
     ..request::spec(&[
-        Param::text(
-            "type",
-            "`ATP`, `WTA`, or `results` for players whose tour is not known; case-insensitive.",
-        ),
-        Param::text("date", "Ranking at the end of this day, UTC."),
-        Param::number("limit", "Page size (default 50, max 500)."),
+        List::PARAMS,
+        &[Param::new::<Number>("limit", "Page size (default 50, max 500).")],
     ])
     .paged_by(PageSize { max: LIMIT_MAX, ..PageSize::USUAL })
 };
@@ -75,11 +81,9 @@ endpoints! {
 }
 
 async fn list(request: &ApiRequest) -> ApiResult {
-    let date = request.params.before("date")?;
+    let List { kind, date } = List::read(&request.params)?;
     let mut ranking = Ranking::at(request, date, crate::clock::now()).await?;
-    if let Some(wanted) = request.params.text("type") {
-        ranking.rows.retain(|row| row.kind.eq_ignore_ascii_case(wanted));
-    }
+    ranking.rows.retain(|row| kind.passes(Some(row.kind)));
     request.page_of(CacheControl::REFERENCE, &ranking.rows, |row| ranking.row(&request.api, row))
 }
 

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::{
     super::{
         index::{ANY, index},
-        request::{self, NONE, SEARCH},
+        request::{self, NONE, Search},
         shape,
         sport_stats::SportStats,
     },
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     clock,
-    rest::{ApiRequest, ApiResult, CacheControl, Page, Param, Spec, time},
+    rest::{ApiRequest, ApiResult, CacheControl, Page, Spec, time},
 };
 use history::query::{Entity, EntityKind};
 use record::Key;
@@ -42,17 +42,16 @@ pub(super) struct TennisTournament {
     active: bool,
 }
 
-const LIST: Spec = request::spec(&[
-    Param::text("circuit", "`ATP` or `WTA`, case-insensitive."),
-    Param::text(
-        "category",
-        "`grand_slam`, `masters_1000`, `atp_500`, `atp_250`, `wta_1000`, `wta_500`, `wta_250`.",
-    ),
-    Param::text("surface", "`hard`, `clay`, `grass` or `carpet`."),
-    Param::flag("include_inactive", "Include tournaments without a match in the last year."),
-    SEARCH,
-])
-.paged();
+params! {
+    struct List {
+        circuit: Word = "`ATP` or `WTA`, case-insensitive.",
+        category: Word = "`grand_slam`, `masters_1000`, `atp_500`, `atp_250`, `wta_1000`, `wta_500`, `wta_250`.",
+        surface: Word = "`hard`, `clay`, `grass` or `carpet`.",
+        include_inactive: Flag = "Include tournaments without a match in the last year.",
+    }
+}
+
+const LIST: Spec = request::spec(&[List::PARAMS, Search::PARAMS]).paged();
 
 endpoints! {
     /// The lists of this product, by their names.
@@ -69,24 +68,20 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
-    let params = &request.params;
-    let all = params.flag("include_inactive")?.unwrap_or(false);
-    let part = request.name_part("search");
-    let is = |text: Option<&str>, name: &str| {
-        params.text(name).is_none_or(|query| text.is_some_and(|it| it.eq_ignore_ascii_case(query)))
-    };
-    let tournaments = request
-        .api
-        .history
-        .entities(EntityKind::Competition, |it| it.sport == Sport::Tennis && part.is_in(&it.name));
+    let filters = List::read(&request.params)?;
+    let all = filters.include_inactive.unwrap_or(false);
+    let Search { search } = Search::read(&request.params)?;
+    let tournaments = request.api.history.entities(EntityKind::Competition, |entity| {
+        entity.sport == Sport::Tennis && search.is_in(&entity.name)
+    });
     let now = clock::now();
     let rows = tournaments.iter().map(|it| TennisTournament::new(it, &sport_stats, now));
     let rows: Vec<_> = rows
         .filter(|row| {
             (all || row.active)
-                && is(row.circuit, "circuit")
-                && is(row.category.as_deref(), "category")
-                && is(row.surface.as_deref(), "surface")
+                && filters.circuit.passes(row.circuit)
+                && filters.category.passes(row.category.as_deref())
+                && filters.surface.passes(row.surface.as_deref())
         })
         .collect();
     request.page_of(CacheControl::LIST, rows, |row| row)
