@@ -24,7 +24,7 @@ pub fn fault() -> Option<String> {
 /// A setting in milliseconds as microseconds.
 #[must_use]
 pub fn micros(ms: u64) -> Micros {
-    Micros::try_from(ms).unwrap_or(Micros::MAX / 1_000) * 1_000
+    Micros::try_from(ms).unwrap_or(Micros::MAX).saturating_mul(1_000)
 }
 
 /// A setting that exceeds a bound.

@@ -90,7 +90,8 @@ pub fn decide(
     let is_paid =
         |addon| quota.is_some() || catalogue.is_free(addon, now) || caller.has(addon, now);
     let scope = scope.filter(is_missing).map(Denial::Scope);
-    match scope.or(addon.filter(|addon| !is_paid(*addon)).map(Denial::Addon)) {
+    let addon = || addon.filter(|addon| !is_paid(*addon)).map(Denial::Addon);
+    match scope.or_else(addon) {
         Some(_) if resource == Resource::Bookmakers => Err(Denial::Bookmakers),
         denial => denial.map_or(Ok(()), Err),
     }

@@ -6,9 +6,14 @@ use std::{
     sync::Arc,
 };
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 
 use super::{CURRENT, Scope};
+
+/// How many values are made at a time. None waits for another one while it is made.
+const MAKING_MAX: usize = 16;
+
+static MAKING: Semaphore = Semaphore::const_new(MAKING_MAX);
 
 /// A value that the first who asks for it computes while the others wait; clones share it.
 ///
@@ -64,8 +69,14 @@ impl<T: Clone + Send + 'static> SharedValue<T> {
     }
 }
 
-/// Runs a future in a task of its own, which the caller cannot cancel.
+/// Runs a future in a task of its own, which the caller cannot cancel. While as many as may run at a time, the caller waits,
+/// and may leave.
 async fn to_the_end<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> T {
+    let permit = MAKING.acquire().await;
+    let future = async move {
+        let _permit = permit;
+        future.await
+    };
     let task = match Scope::current() {
         Some(scope) => tokio::spawn(CURRENT.scope(Scope { for_all: true, ..scope }, future)),
         None => tokio::spawn(future),

@@ -207,7 +207,8 @@ impl Texts {
         };
         let base = placeholders.iter().map(|(_, value)| *value).collect::<Vec<_>>().join(" ");
         let name = format!("{document} {kind} {base}");
-        let make = async { Ok::<_, HttpError>(SharedBody::new(work::run_here(Pool::Rest, fill))) };
+        let make =
+            async { Ok::<_, HttpError>(work::run_here(Pool::Rest, || SharedBody::new(fill()))) };
         let body = shared.documents.get_or_make(&name, make).await?;
         let mut response = CacheControl::REFERENCE.answer_shared(&request.headers, &body);
         if shared.parts.settings.server.public_url.is_empty() {
