@@ -369,8 +369,9 @@ impl Shard {
     /// that catch readers up.
     fn submit_waiting(&mut self, now: Micros) {
         while self.requests.pending() < self.joins_max {
-            // One payer has at most half of them.
-            let next = self.requests.pop(self.joins_max / 2, |payer, request| {
+            // One payer has at most half of them, if there are others.
+            let share = if self.requests.is_shared() { 2 } else { 1 };
+            let next = self.requests.pop(self.joins_max / share, |payer, request| {
                 !request.is_dear() || !self.shared.is_in_debt(payer, now)
             });
             let Some((payer, WaitingRequest { slot, generation, request })) = next else { return };

@@ -88,6 +88,11 @@ impl RequestQueue {
         self.pending
     }
 
+    /// Whether several payers have requests.
+    pub(super) fn is_shared(&self) -> bool {
+        self.requests.len() > 1
+    }
+
     /// Takes the next request, which is pending from now on. `share`: how many of one payer may be pending. `may_start`:
     /// whether a payer may start something dear.
     pub(super) fn pop(
@@ -304,7 +309,9 @@ mod tests {
         let mut queue = RequestQueue::default();
         push(&mut queue, ATTACKER, list(0));
         push(&mut queue, ATTACKER, catch_up(1, false));
+        assert!(!queue.is_shared());
         push(&mut queue, Payer::Account(2), list(2));
+        assert!(queue.is_shared());
         assert_eq!(slots(&mut queue, |payer| payer != ATTACKER), [1, 2]);
         assert_eq!(slots(&mut queue, |_| true), [0], "its debt is paid");
     }
