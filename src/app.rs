@@ -35,9 +35,9 @@ use std::{io, net, num::NonZeroU32, time::Duration};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{
     sync::watch,
-    time::{Instant, timeout},
+    time::{Instant, sleep},
 };
-use tracing::info;
+use tracing::{info, warn};
 
 use self::{
     control::CommandServer,
@@ -105,6 +105,23 @@ pub struct HubProcess {
     metrics: PrometheusHandle,
     /// The socket that the service manager passed.
     passed: Option<net::TcpListener>,
+    /// Where the first run listened, once it has served.
+    address: Option<net::SocketAddr>,
+    /// Of the run before. They hold what came since.
+    signals: Option<Signals>,
+    /// Before the next run.
+    pause: Duration,
+}
+
+/// The pause after the first run that was short.
+const PAUSE_MIN: Duration = Duration::from_secs(2);
+
+/// The longest pause. A run that lasted for this long was not short.
+const PAUSE_MAX: Duration = Duration::from_secs(30);
+
+/// The pause after a run that lasted for this time, and was itself behind a pause.
+fn next_pause(pause: Duration, lasted: Duration) -> Duration {
+    if lasted < PAUSE_MAX { (pause * 2).clamp(PAUSE_MIN, PAUSE_MAX) } else { Duration::ZERO }
 }
 
 impl HubProcess {
@@ -114,8 +131,9 @@ impl HubProcess {
     ///
     /// If the service manager passed something else than a socket.
     pub fn start(origin: ConfigOrigin, filter: LogFilter, mode: RunMode) -> Result<Self, AppError> {
-        let metrics = telemetry::start_metrics()?;
-        Ok(Self { origin, filter, mode, metrics, passed: service_manager::listener()? })
+        let (metrics, passed) = (telemetry::start_metrics()?, service_manager::listener()?);
+        let (address, signals, pause) = (None, None, Duration::ZERO);
+        Ok(Self { origin, filter, mode, metrics, passed, address, signals, pause })
     }
 }
 
@@ -135,29 +153,53 @@ struct StartContext<'a> {
 /// # Errors
 ///
 /// If a part cannot start.
-pub async fn run(process: &HubProcess, config: Config) -> Result<Option<Config>, AppError> {
+pub async fn run(process: &mut HubProcess, config: Config) -> Result<Option<Config>, AppError> {
     // First of all: a signal without a handler would end the process at once.
-    let signals = Signals::listen()?;
+    let mut signals = process.signals.take().map_or_else(Signals::listen, Ok)?;
     supervisor::starting();
+    service_manager::feed_at_restart();
+    if signals.unless_stopped(sleep(process.pause)).await.is_none() {
+        return Ok(None);
+    }
+    let began = Instant::now();
+    let ended = Box::pin(run_parts(process, &config, &mut signals)).await;
+    process.pause = next_pause(process.pause, began.elapsed());
+    process.signals = Some(signals);
+    match ended {
+        Err(error) if supervisor::restarts() && !supervisor::has_failed() => {
+            warn!(error = &error as &dyn std::error::Error, "the hub starts again");
+            Ok(Some(config))
+        }
+        ended => ended,
+    }
+}
+
+type RunEnd = Result<Option<Config>, AppError>;
+
+/// Starts the parts, and stops them at the end.
+async fn run_parts(process: &mut HubProcess, config: &Config, signals: &mut Signals) -> RunEnd {
     let mode = &process.mode;
     let (stop, stopped) = watch::channel(false);
     let context = StartContext {
-        config: &config,
+        config,
         mode,
         metrics: &process.metrics,
         open_files: OpenFiles::raised(),
         stopped: &stopped,
     };
-    let recordings = playing::open_recordings(&config, mode)?;
-    let resolved = resolved::resolve_for_start(&config, mode)?;
+    let recordings = playing::open_recordings(config, mode)?;
+    let resolved = resolved::resolve_for_start(config, mode)?;
     // Before the database: if the address is taken, no new file is left behind.
-    let listener = Listener::open(&config, &resolved, process.passed.as_ref())?;
+    let listener = Listener::open(config, &resolved, process.passed.as_ref(), process.address)?;
     let ResolvedSettings { certificate, acme, live, traces } = resolved;
     let (tracer, traces) = traces.unzip();
     let address = listener.address.clone();
     let stores = Stores::open(context).await?;
-    let mut started = StartedHub::start(context, &stores, recordings, live, tracer).await?;
-    let usage = RunningUsage::start(&config, &stores).await?;
+    // A node may wait for its cluster without end.
+    let started = Box::pin(StartedHub::start(context, &stores, recordings, live, tracer));
+    let Some(started) = signals.unless_stopped(started).await else { return Ok(None) };
+    let mut started = started?;
+    let usage = RunningUsage::start(config, &stores).await?;
     watch_process(context, traces, certificate.clone());
     let upkeep = RunningUpkeep::start(context, &stores, &started.services);
     let customers = RunningCustomers::start(context, &stores, &address).await?;
@@ -180,10 +222,13 @@ pub async fn run(process: &HubProcess, config: Config) -> Result<Option<Config>,
     // Before anybody is told that the hub runs.
     let (fanout, registry) = (hub.fanout.clone(), hub.registry.clone());
     CommandServer { fanout, registry, reloads }.start(&config.beside(SOCKET_SUFFIX), &stopped);
-    let (key, mails) = (stores.demo_key.as_deref(), mail_folder(&config));
+    let (key, mails) = (stores.demo_key.as_deref(), mail_folder(config));
     let HubAddress { address, secure, .. } = address;
-    banner::print(&mut io::stdout(), address, secure, mode, key, mails.as_deref())?;
-    banner::log(&config, mode);
+    // Later, nobody may read the standard output any more.
+    if process.address.replace(address).is_none() {
+        banner::print(&mut io::stdout(), address, secure, mode, key, mails.as_deref())?;
+    }
+    banner::log(config, mode);
     supervisor::started();
     service_manager::is_serving(&hub.handle, &hub.log_state, address);
     if let Some(acme) = acme {
@@ -194,13 +239,13 @@ pub async fn run(process: &HubProcess, config: Config) -> Result<Option<Config>,
     let player = SourcePlayer { context, hub: &hub, stores: &stores, configured };
     let leading = node.as_ref().map(|node| node.leading.clone());
     let ended = tokio::select! {
+        biased;
         () = reloader.reload_until_stop() => Ok(false),
         () = supervisor::interrupted() => Ok(true),
         error = player.play(sources, leading) => Err(error),
         error = server.ended() => Err(error),
     };
-    // Commands learn that the hub stops, unless it starts again.
-    let reloader = matches!(ended, Ok(true)).then_some(reloader);
+    let next = reloader.into_config();
     let mut parts = RunningParts::default();
     parts.add(stores);
     parts.add(usage);
@@ -217,9 +262,19 @@ pub async fn run(process: &HubProcess, config: Config) -> Result<Option<Config>,
     if supervisor::has_failed() {
         return Err(AppError::Part);
     }
-    ended?;
-    let Some(mut reloader) = reloader else { return Ok(None) };
-    // A signal may have come meanwhile.
-    let is_stopped = timeout(Duration::ZERO, reloader.reload_until_stop()).await.is_ok();
-    Ok((!is_stopped).then_some(reloader.config))
+    Ok(ended?.then_some(next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_after_short_runs_double_up_to_half_a_minute() {
+        let mut pause = Duration::ZERO;
+        for (lasted, expected) in [(29, 2), (1, 4), (0, 8), (0, 16), (0, 30), (29, 30), (30, 0)] {
+            pause = next_pause(pause, Duration::from_secs(lasted));
+            assert_eq!(pause.as_secs(), expected, "after {lasted} s");
+        }
+    }
 }

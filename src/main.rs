@@ -2,7 +2,7 @@
 
 use std::{
     error::Error,
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, Stdout, Write},
     process::ExitCode,
     time::Duration,
 };
@@ -16,8 +16,8 @@ use demo::simulator::{self, Simulator};
 use matchwire::{
     app::{self, AppError, FAILED, HubProcess, INVALID_SETTINGS, RunMode},
     cli::{
-        BackupArgs, Cli, Command, ConformanceArgs, HubArgs, ImportArgs, KeyCommand, MatchesCommand,
-        McpArgs, ProbeArgs, RecordArgs, ReplayArgs, SimulateArgs, cluster::ClusterCommand,
+        Cli, Command, ConformanceArgs, HubArgs, ImportArgs, KeyCommand, MatchesCommand, McpArgs,
+        ProbeArgs, RecordArgs, ReplayArgs, SimulateArgs, cluster::ClusterCommand,
         feeds::FeedsCommand, log::LogCommand, operator::OperatorCommand, running::RunningHubArgs,
     },
     commands::{self, conformance::Grade},
@@ -37,6 +37,11 @@ const TASKS_END_WITHIN: Duration = Duration::from_secs(5);
 /// `simulate` prints a day that begins at 2026-01-01T00:00:00Z, so that the seed determines it.
 #[cfg(feature = "demo")]
 const SIMULATED_START: i64 = 1_767_225_600_000_000;
+
+/// How a command ended.
+type Done<T = ()> = Result<T, Box<dyn Error>>;
+
+type Out = BufWriter<Stdout>;
 
 fn main() -> ExitCode {
     process::keep_files_private();
@@ -63,7 +68,7 @@ fn main() -> ExitCode {
             let (hub, request, format) = command.request();
             ask(hub, &request, format)
         }
-        Command::Backup(args) => backup(&args),
+        Command::Backup(args) => block_on(commands::backup::run(&args, &mut io::stdout())),
         Command::Simulate(args) => simulate(&args),
         Command::Mcp(args) => mcp(&args),
         Command::Conformance(args) => return conformance(&args),
@@ -73,10 +78,9 @@ fn main() -> ExitCode {
     code
 }
 
-fn exit_code(ended: Result<(), Box<dyn Error>>) -> ExitCode {
+fn exit_code(ended: Done) -> ExitCode {
     let Err(error) = ended else {
-        let failed = supervisor::has_failed();
-        return if failed { ExitCode::from(supervisor::EXIT_CODE) } else { ExitCode::SUCCESS };
+        return ExitCode::from(if supervisor::has_failed() { supervisor::EXIT_CODE } else { 0 });
     };
     let code = match error.downcast_ref::<AppError>() {
         Some(error) => error.exit_code(),
@@ -93,111 +97,98 @@ fn exit_code(ended: Result<(), Box<dyn Error>>) -> ExitCode {
     ended_by(&*error, code)
 }
 
-fn serve(origin: ConfigOrigin, replay: Option<ReplayArgs>) -> Result<(), Box<dyn Error>> {
-    let config = origin.load()?;
+fn serve(origin: ConfigOrigin, replay: Option<ReplayArgs>) -> Done {
+    let mut config = origin.load()?;
     let filter = telemetry::start_logging(&config.logging)?;
     supervisor::install(Duration::from_millis(config.server.failure_exit_ms))?;
-    let mode = match replay {
-        Some(args) => RunMode::Recordings(args),
-        None => RunMode::from_config(&config),
-    };
-    let process = HubProcess::start(origin, filter, mode)?;
-    let mut next = Some(config);
-    while let Some(config) = next {
+    let mode = replay.map_or_else(|| RunMode::from_config(&config), RunMode::Recordings);
+    let mut process = HubProcess::start(origin, filter, mode)?;
+    loop {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.enable_all().event_interval(POLLS_BETWEEN_EVENTS).build()?;
-        let ended = runtime.block_on(app::run(&process, config));
+        let ended = runtime.block_on(app::run(&mut process, config));
         // What still runs could keep a part that failed, or a step of the stop that was given up, alive.
         let restarts = matches!(ended, Ok(Some(_)));
         runtime.shutdown_timeout(if restarts { TASKS_END_WITHIN } else { Duration::ZERO });
-        next = ended?;
+        let Some(next) = ended? else { return Ok(()) };
+        config = next;
     }
-    Ok(())
 }
 
-fn probe(args: &ProbeArgs) -> Result<(), Box<dyn Error>> {
-    let config = Config::load(args.hub.config.as_deref(), &args.hub.flags())?;
+/// Runs a command to its end.
+fn block_on<T, E: Error + 'static>(command: impl Future<Output = Result<T, E>>) -> Done<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(commands::probe::run(args, &config))?)
+    Ok(runtime.block_on(command)?)
 }
 
-fn record(args: &RecordArgs) -> Result<(), Box<dyn Error>> {
+/// Runs a command that writes to the standard output.
+fn print<T, E: Error + 'static>(command: impl AsyncFnOnce(&mut Out) -> Result<T, E>) -> Done<T> {
+    let mut out = BufWriter::new(io::stdout());
+    let done = block_on(command(&mut out))?;
+    out.flush()?;
+    Ok(done)
+}
+
+fn probe(args: &ProbeArgs) -> Done {
+    let config = Config::load(args.hub.config.as_deref(), &args.hub.flags())?;
+    block_on(commands::probe::run(args, &config))
+}
+
+fn record(args: &RecordArgs) -> Done {
     let config = Config::load(args.config.as_deref(), &Flags::default())?;
     telemetry::start_logging(&config.logging)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     Ok(runtime.block_on(commands::record::run(args, &config, &mut io::stdout()))?)
 }
 
-fn import(args: &ImportArgs) -> Result<(), Box<dyn Error>> {
+fn import(args: &ImportArgs) -> Done {
     let config = Config::load(args.config.as_deref(), &args.flags())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut out = BufWriter::new(io::stdout());
-    let done = commands::import::run(args, &config, &mut out);
-    Ok(runtime.block_on(done).and_then(|()| Ok(out.flush()?))?)
+    print(async |out| commands::import::run(args, &config, out).await)
 }
 
-fn key(command: KeyCommand) -> Result<(), Box<dyn Error>> {
+fn key(command: KeyCommand) -> Done {
     let config = Config::load(None, &Flags::default())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut out = io::stdout();
-    Ok(runtime.block_on(commands::key::run(command, &config.accounts, wall(), &mut out))?)
+    print(async |out| commands::key::run(command, &config.accounts, wall(), out).await)
 }
 
-fn operate(command: OperatorCommand) -> Result<(), Box<dyn Error>> {
+fn operate(command: OperatorCommand) -> Done {
     let config = Config::load(command.config(), &Flags::default())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (mut input, mut out) = (io::stdin().lock(), BufWriter::new(io::stdout()));
-    let done = commands::operator::run(command, &config, wall(), &mut input, &mut out);
-    Ok(runtime.block_on(done).and_then(|()| Ok(out.flush()?))?)
+    let mut input = io::stdin().lock();
+    print(async |out| commands::operator::run(command, &config, wall(), &mut input, out).await)
 }
 
-fn matches(command: MatchesCommand) -> Result<(), Box<dyn Error>> {
+fn matches(command: MatchesCommand) -> Done {
     let config = Config::load(None, &Flags::default())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut out = BufWriter::new(io::stdout());
-    let done = commands::matches::run(command, &config.accounts, wall(), &mut out);
-    Ok(runtime.block_on(done).and_then(|()| Ok(out.flush()?))?)
+    print(async |out| commands::matches::run(command, &config.accounts, wall(), out).await)
 }
 
-fn feeds(command: FeedsCommand) -> Result<(), Box<dyn Error>> {
+fn feeds(command: FeedsCommand) -> Done {
     let config = Config::load(None, &Flags::default())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut out = io::stdout();
     match command {
-        FeedsCommand::Key(command) => Ok(runtime.block_on(commands::feeds::key(
-            command,
-            &config.accounts,
-            wall(),
-            &mut out,
-        ))?),
+        FeedsCommand::Key(command) => {
+            print(async |out| commands::feeds::key(command, &config.accounts, wall(), out).await)
+        }
         FeedsCommand::History(args) => {
-            Ok(runtime.block_on(commands::feeds::history(args, &config.accounts, &mut out))?)
+            print(async |out| commands::feeds::history(args, &config.accounts, out).await)
         }
         FeedsCommand::Quarantine(command) => {
-            Ok(runtime.block_on(commands::quarantine::run(command, &mut out))?)
+            block_on(commands::quarantine::run(command, &mut io::stdout()))
         }
     }
 }
 
-fn log(command: &LogCommand) -> Result<(), Box<dyn Error>> {
+fn log(command: &LogCommand) -> Done {
     let args = command.log();
     let config = Config::load(args.config.as_deref(), &args.flags())?;
-    let mut out = BufWriter::new(io::stdout());
-    let done = commands::log::run(command, &config, &mut out);
-    out.flush()?;
-    Ok(done?)
+    print(async |out| commands::log::run(command, &config, out))
 }
 
 /// The exit code of `status` says how the cluster is.
 #[cfg(feature = "cluster")]
 fn cluster(command: &ClusterCommand) -> ExitCode {
-    let run = || -> Result<_, Box<dyn Error>> {
+    let run = || -> Done<_> {
         let config = Config::load(command.cluster().config.as_deref(), &Flags::default())?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let mut out = BufWriter::new(io::stdout());
-        let done = runtime.block_on(commands::cluster::run(command, &config, &mut out));
-        out.flush()?;
-        Ok(done?)
+        print(async |out| commands::cluster::run(command, &config, out).await)
     };
     match run() {
         Ok(health) => ExitCode::from(health.exit_code()),
@@ -215,12 +206,7 @@ fn cluster(_: &ClusterCommand) -> ExitCode {
 
 /// The exit code says whether there are problems.
 fn check(args: &HubArgs) -> ExitCode {
-    let run = || -> Result<_, Box<dyn Error>> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let _guard = runtime.enter();
-        Ok(commands::check::run(args, &mut io::stdout())?)
-    };
-    match run() {
+    match block_on(async { commands::check::run(args, &mut io::stdout()) }) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(INVALID_SETTINGS),
         Err(error) => ended_by(&*error, INVALID_SETTINGS),
@@ -228,40 +214,23 @@ fn check(args: &HubArgs) -> ExitCode {
 }
 
 /// Asks the hub that runs here. The settings need only say where its database is.
-fn ask(
-    hub: &RunningHubArgs,
-    request: &ControlRequest,
-    format: Format,
-) -> Result<(), Box<dyn Error>> {
+fn ask(hub: &RunningHubArgs, request: &ControlRequest, format: Format) -> Done {
     let (config, _) = Config::load_with_problems(hub.config.as_deref(), &hub.flags())?;
     let socket = config.beside(control::SOCKET_SUFFIX);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut out = BufWriter::new(io::stdout());
-    let done = runtime.block_on(commands::running::run(&socket, request, format, &mut out));
-    out.flush()?;
-    Ok(done?)
+    print(async |out| commands::running::run(&socket, request, format, out).await)
 }
 
 /// The exit code says how the client did.
 fn conformance(args: &ConformanceArgs) -> ExitCode {
-    let run = || -> Result<_, Box<dyn Error>> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        Ok(runtime.block_on(commands::conformance::run(args, &mut io::stdout()))?)
-    };
-    match run() {
+    match block_on(commands::conformance::run(args, &mut io::stdout())) {
         Ok(Grade::Passed) => ExitCode::SUCCESS,
         Ok(Grade::Failed) => ExitCode::from(FAILED),
         Err(error) => ended_by(&*error, INVALID_SETTINGS),
     }
 }
 
-fn backup(args: &BackupArgs) -> Result<(), Box<dyn Error>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(commands::backup::run(args, &mut io::stdout()))?)
-}
-
 #[cfg(feature = "demo")]
-fn simulate(args: &SimulateArgs) -> Result<(), Box<dyn Error>> {
+fn simulate(args: &SimulateArgs) -> Done {
     let SimulateArgs { seed, truth, events, sport, matches, bookmakers } = *args;
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if events {
@@ -284,15 +253,14 @@ fn simulate(args: &SimulateArgs) -> Result<(), Box<dyn Error>> {
 }
 
 #[cfg(not(feature = "demo"))]
-fn simulate(_: &SimulateArgs) -> Result<(), Box<dyn Error>> {
+fn simulate(_: &SimulateArgs) -> Done {
     let missing = MissingFeature { needed_by: "`matchwire simulate`", feature: "demo" };
     Err(ConfigError::from(missing).into())
 }
 
-fn mcp(args: &McpArgs) -> Result<(), Box<dyn Error>> {
+fn mcp(args: &McpArgs) -> Done {
     telemetry::start_logging(&LoggingConfig::default())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(commands::mcp::run(args, io::stdin(), io::stdout()))?)
+    block_on(commands::mcp::run(args, io::stdin(), io::stdout()))
 }
 
 /// Prints an error with all its causes on one line.

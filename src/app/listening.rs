@@ -36,17 +36,19 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// `passed`: the socket of the service manager, if it passed one.
+    /// `passed`: the socket of the service manager, if it passed one. `bound`: the address of the run before, whose port the
+    /// system may have chosen.
     pub(super) fn open(
         config: &Config,
         resolved: &ResolvedSettings,
         passed: Option<&net::TcpListener>,
+        bound: Option<SocketAddr>,
     ) -> Result<Self, AppError> {
         let acme = || Some(resolved.acme.as_ref()?.certificate());
         let certificate = resolved.certificate.clone().or_else(acme);
         let tls = certificate.map(tls::server_config).transpose()?;
         let secure = if tls.is_some() { "s" } else { "" };
-        let (socket, address) = Socket::open(config, passed)?;
+        let (socket, address) = Socket::open(config, passed, bound)?;
         config.check_address(address)?;
         let public_url = match config.server.public_url.trim_end_matches('/') {
             "" => format!("http{secure}://{address}"),
@@ -66,17 +68,18 @@ pub(super) enum Socket {
 }
 
 impl Socket {
-    /// That of the service manager, or else one at `server.listen`; and its address.
+    /// That of the service manager, or else one at `bound` or `server.listen`; and its address.
     fn open(
         config: &Config,
         passed: Option<&net::TcpListener>,
+        bound: Option<SocketAddr>,
     ) -> Result<(Self, SocketAddr), AppError> {
         if let Some(listener) = passed {
             let address = listener.local_addr().map_err(AppError::PassedSocket)?;
             let listener = listener.try_clone().map_err(AppError::PassedSocket)?;
             return Ok((Self::Listening(listener), address));
         }
-        let socket = bind(config.server.listen)?;
+        let socket = bind(bound.unwrap_or(config.server.listen))?;
         let address = socket.local_addr()?;
         // A node of a cluster refuses connections until it has joined: another one serves them meanwhile.
         let socket = match config.cluster.is_enabled() {

@@ -325,7 +325,7 @@ fn report_unchanged(error: &AppError) {
 }
 
 /// Waits until the node leads, or no longer does. If the node cannot go on, this waits for ever: its part reports why, and
-/// the process stops in order.
+/// the hub stops in order.
 async fn until_leads(leading: &mut watch::Receiver<bool>, leads: bool) {
     if leading.wait_for(|leading| *leading == leads).await.is_err() {
         future::pending::<()>().await;

@@ -52,20 +52,20 @@ enum ReloadError {
 }
 
 /// Reads the settings again and applies them.
-pub(super) struct Reloader {
-    signals: Signals,
+pub(super) struct Reloader<'a> {
+    signals: &'a mut Signals,
     requests: mpsc::Receiver<ReloadReply>,
     origin: ConfigOrigin,
     /// The settings in force.
-    pub config: Config,
+    config: Config,
     parts: ReloadedParts,
     sources: watch::Sender<Arc<[SourceConfig]>>,
 }
 
-impl Reloader {
+impl<'a> Reloader<'a> {
     /// Also returns where commands request a reload.
     pub(super) fn new(
-        signals: Signals,
+        signals: &'a mut Signals,
         origin: ConfigOrigin,
         config: Config,
         parts: ReloadedParts,
@@ -99,6 +99,11 @@ impl Reloader {
         supervisor::stopping();
         service_manager::is_stopping();
         info!("stopping");
+    }
+
+    /// The settings in force. Commands learn from now on that the hub stops.
+    pub(super) fn into_config(self) -> Config {
+        self.config
     }
 
     /// Applies all changes, or none. Says which settings have changed, or why nothing was applied.

@@ -1,7 +1,7 @@
 //! Receives the listening socket from a service manager such as systemd, notifies it, and feeds its watchdog.
 
 use std::{
-    io,
+    future, io,
     net::{self, SocketAddr},
     time::Duration,
 };
@@ -54,6 +54,23 @@ pub(super) async fn extending_start<T>(step: impl Future<Output = T>) -> T {
         done = step => done,
         never = asking => never,
     }
+}
+
+/// How long the watchdog is fed from the beginning of such a start. One that takes longer is taken to hang.
+const START_WITHIN: Duration = Duration::from_secs(300);
+
+/// Feeds the watchdog of the service manager, if it has one, while the hub starts again: it watches since the hub was ready
+/// for the first time. Goes on for the whole time, beside what [`is_serving`] feeds.
+pub(super) fn feed_at_restart() {
+    let period = sd_notify::watchdog_enabled().filter(|period| !period.is_zero());
+    if let Some(period) = period.filter(|_| supervisor::has_restarted()) {
+        let feeding = feed_start(period, || notify(&[NotifyState::Watchdog]));
+        supervisor::spawn("watchdog", Lifetime::Finite, feeding);
+    }
+}
+
+async fn feed_start(period: Duration, feed: impl Fn()) {
+    timeout(START_WITHIN, feed_watchdog(period, |_| future::ready(None), feed)).await.ok();
 }
 
 /// A request that needs no key.
@@ -164,6 +181,16 @@ mod tests {
         let feeding = feed_watchdog(Duration::from_secs(60), respond, feed);
         timeout(Duration::from_secs(80), feeding).await.expect_err("it feeds for ever");
         assert_eq!(*fed.borrow(), [0, 45, 60, 75]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn watchdog_is_fed_for_some_minutes_of_a_start() {
+        let (began, fed) = (Instant::now(), RefCell::new(Vec::new()));
+        let feed = || fed.borrow_mut().push(began.elapsed().as_secs());
+        feed_start(Duration::from_secs(60), feed).await;
+        let expected: Vec<_> = (0..START_WITHIN.as_secs()).step_by(15).collect();
+        assert!(fed.borrow().starts_with(&expected), "{fed:?}");
+        assert_eq!(began.elapsed().as_secs(), START_WITHIN.as_secs(), "it is bounded");
     }
 
     #[tokio::test]

@@ -51,7 +51,14 @@ static WATCHDOG: OnceLock<SyncSender<()>> = OnceLock::new();
 
 tokio::task_local! {
     /// The part that runs here; `None` in a request.
-    static PART: Option<Arc<str>>;
+    static PART: Option<Part>;
+}
+
+#[derive(Debug, Clone)]
+struct Part {
+    name: Arc<str>,
+    /// The run of the hub in which it was started.
+    run: u32,
 }
 
 /// When a part may end.
@@ -97,6 +104,8 @@ fn exit_after_failure(failure: &Receiver<()>, exit_within: Duration) {
 /// How far the hub is, and what that makes of parts that end.
 #[derive(Debug)]
 struct Progress {
+    /// How often the hub has started in this process.
+    run: u32,
     phase: Phase,
     /// The first part that ended during the start.
     kept: Option<Arc<str>>,
@@ -122,15 +131,17 @@ enum Verdict {
 
 impl Progress {
     const fn new() -> Self {
-        Self { phase: Phase::Starting, kept: None, restarts: false }
+        Self { run: 0, phase: Phase::Starting, kept: None, restarts: false }
     }
 
-    fn ended(&mut self, part: &Arc<str>, lifetime: Lifetime) -> Verdict {
+    fn ended(&mut self, part: &Part, lifetime: Lifetime) -> Verdict {
         match (lifetime, self.phase) {
+            // The stop of an earlier run did not wait for it any longer.
+            _ if part.run != self.run => Verdict::Expected,
             (Lifetime::Finite, _) | (_, Phase::Stopping) => Verdict::Expected,
             (Lifetime::UntilStop, Phase::Running) => Verdict::Failed,
             (Lifetime::UntilStop, Phase::Starting) => {
-                self.kept.get_or_insert_with(|| Arc::clone(part));
+                self.kept.get_or_insert_with(|| Arc::clone(&part.name));
                 Verdict::Kept
             }
         }
@@ -145,10 +156,12 @@ impl Progress {
         self.kept.take().filter(|_| phase == Phase::Running)
     }
 
-    /// A hub that stops already does not start again.
-    fn restart(&mut self) {
-        self.restarts |= self.phase != Phase::Stopping;
-        self.phase = Phase::Stopping;
+    /// A hub that stops already does not start again, nor does one for a part of an earlier run.
+    fn restart(&mut self, part: Option<&Part>) {
+        if part.is_none_or(|part| part.run == self.run) {
+            self.restarts |= self.phase != Phase::Stopping;
+            self.phase = Phase::Stopping;
+        }
     }
 }
 
@@ -158,7 +171,13 @@ fn progress() -> MutexGuard<'static, Progress> {
 
 /// Declares that the hub starts, for the first time or after [`restart`].
 pub fn starting() {
-    *progress() = Progress::new();
+    let mut progress = progress();
+    *progress = Progress { run: progress.run + 1, ..Progress::new() };
+}
+
+/// Whether the hub has started in this process before.
+pub fn has_restarted() -> bool {
+    progress().run > 1
 }
 
 /// Declares that the hub has started: from now on a part that ends has failed, as has one that has ended already.
@@ -176,7 +195,8 @@ pub fn stopping() {
 
 /// Lets all parts stop in order and start again in this process: from now on they may end. No effect on a hub that stops.
 pub fn restart() {
-    progress().restart();
+    let part = PART.try_with(Clone::clone).ok().flatten();
+    progress().restart(part.as_ref());
     FAILURE.notify_waiters();
 }
 
@@ -229,9 +249,9 @@ pub fn watch<F: Future>(
     lifetime: Lifetime,
     future: F,
 ) -> impl Future<Output = F::Output> {
-    let part = part.into();
-    PART.scope(Some(Arc::clone(&part)), async move {
-        let output = fault::panic_if_armed(&part, future).await;
+    let part = Part { name: part.into(), run: progress().run };
+    PART.scope(Some(part.clone()), async move {
+        let output = fault::panic_if_armed(&part.name, future).await;
         ended(&part, lifetime);
         output
     })
@@ -247,9 +267,9 @@ pub fn thread<T: Send + 'static>(
     lifetime: Lifetime,
     run: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<thread::JoinHandle<T>> {
-    let part = part.into();
-    thread::Builder::new().name(part.to_string()).spawn(move || {
-        PART.sync_scope(Some(Arc::clone(&part)), || {
+    let part = Part { name: part.into(), run: progress().run };
+    thread::Builder::new().name(part.name.to_string()).spawn(move || {
+        PART.sync_scope(Some(part.clone()), || {
             let output = run();
             ended(&part, lifetime);
             output
@@ -268,7 +288,7 @@ pub fn request<F: Future>(future: F) -> impl Future<Output = F::Output> {
     PART.scope(None, future)
 }
 
-fn ended(part: &Arc<str>, lifetime: Lifetime) {
+fn ended(part: &Part, lifetime: Lifetime) {
     // Without a watchdog this is no hub, but a test that stops a part in its own way.
     let Some(watchdog) = WATCHDOG.get() else { return };
     let verdict = progress().ended(part, lifetime);
@@ -277,7 +297,7 @@ fn ended(part: &Arc<str>, lifetime: Lifetime) {
         Verdict::Kept => {
             watchdog.try_send(()).ok();
         }
-        Verdict::Failed => fail(part, format_args!("ended unexpectedly")),
+        Verdict::Failed => fail(&part.name, format_args!("ended unexpectedly")),
     }
 }
 
@@ -286,7 +306,7 @@ fn on_panic(info: &PanicHookInfo<'_>) {
     let message = one_line(info.payload_as_str().unwrap_or("no message"));
     let location = info.location().map(ToString::to_string).unwrap_or_default();
     match PART.try_with(Clone::clone) {
-        Ok(Some(part)) => fail(&part, format_args!("panicked: {message} ({location})")),
+        Ok(Some(part)) => fail(&part.name, format_args!("panicked: {message} ({location})")),
         Ok(None) | Err(_) => {
             counter!("matchwire_panics_total").increment(1);
             error!(location, "a request handler or background task panicked: {message}");
@@ -356,7 +376,7 @@ pub mod fault {
     /// That is its purpose.
     pub fn point() {
         if ARMED.load(Ordering::Acquire)
-            && PART.try_with(|part| is_for(part.as_deref().unwrap_or(REQUEST))).unwrap_or(false)
+            && PART.try_with(|it| is_for(it.as_ref().map_or(REQUEST, |it| &*it.name))) == Ok(true)
             && ARMED.swap(false, Ordering::AcqRel)
         {
             panic!("injected fault");
@@ -421,11 +441,28 @@ mod tests {
         assert_eq!(one_line(&"é".repeat(1_000)).chars().count(), MESSAGE_CHARS_MAX);
     }
 
+    fn part(name: &str, run: u32) -> Part {
+        Part { name: name.into(), run }
+    }
+
+    #[test]
+    fn late_part_of_an_earlier_run_is_ignored() {
+        let late = part("archive", 1);
+        for phase in [Phase::Starting, Phase::Running] {
+            let mut progress = Progress { run: 2, phase, ..Progress::new() };
+            assert_eq!(progress.ended(&late, Lifetime::UntilStop), Verdict::Expected, "{phase:?}");
+            progress.restart(Some(&late));
+            assert_eq!((progress.phase, progress.restarts), (phase, false));
+            progress.restart(Some(&part("archive", 2)));
+            assert_eq!((progress.phase, progress.restarts), (Phase::Stopping, true));
+        }
+    }
+
     #[test]
     fn end_of_a_part_is_judged_by_the_phase_of_the_hub() {
         use Lifetime::{Finite, UntilStop};
         use Phase::{Running, Starting, Stopping};
-        let part: Arc<str> = "writer".into();
+        let part = part("writer", 0);
         for (phase, lifetime, expected) in [
             (Starting, UntilStop, Verdict::Kept),
             (Starting, Finite, Verdict::Expected),
@@ -441,7 +478,7 @@ mod tests {
 
     #[test]
     fn first_part_that_ended_early_fails_only_if_the_start_succeeds() {
-        let parts: [Arc<str>; 2] = ["identity".into(), "archive".into()];
+        let parts = [part("identity", 0), part("archive", 0)];
         for (phase, failed) in [(Phase::Running, Some("identity")), (Phase::Stopping, None)] {
             let mut progress = Progress::new();
             for part in &parts {
@@ -454,12 +491,12 @@ mod tests {
 
     #[test]
     fn hub_that_restarts_stops_before_it_runs_again() {
-        let part: Arc<str> = "cluster".into();
+        let part = part("cluster", 0);
         for (phase, restarts) in
             [(Phase::Starting, true), (Phase::Running, true), (Phase::Stopping, false)]
         {
             let mut progress = Progress { phase, ..Progress::new() };
-            progress.restart();
+            progress.restart(Some(&part));
             assert_eq!(progress.restarts, restarts, "{phase:?}");
             // The start, or the step of the stop, that it was in goes on.
             let entered = if phase == Phase::Starting { Phase::Running } else { Phase::Stopping };

@@ -8,6 +8,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use base::supervisor;
 use log::{
     AppendError, EncodedRecords, Log, LogPosition, RecordNumber, RecordSource, codec::Encoder,
     record::Record,
@@ -153,8 +154,11 @@ impl Log for NodeLog {
             Ok(()) => (self.local.append_encoded(&records), true),
             Err(problem) => (Err(problem), false),
         };
-        if let Err(AppendError::Storage(_)) = &done {
-            self.waiting = Some((records, is_committed));
+        match &done {
+            Err(AppendError::Storage(_)) => self.waiting = Some((records, is_committed)),
+            // Also at the start of the hub, before its parts run.
+            Err(AppendError::Deposed(_)) => supervisor::restart(),
+            _ => {}
         }
         done
     }

@@ -32,7 +32,7 @@ use crate::{
     identity::TakenDecisions,
     log_state::LogState,
     push::PushAnswer,
-    supervisor::{self, fault},
+    supervisor::fault,
     trace::{self, TracedMessage},
     turn::Turn,
     watch::ChannelWatches,
@@ -120,7 +120,7 @@ struct WaitingTurn {
 }
 
 impl Committer {
-    /// Runs until the writer has gone and all is committed, or the log cannot be written while the process ends.
+    /// Runs until the writer has gone and all is committed, or the log cannot be written while the hub stops.
     /// What nobody has seen is then dropped.
     pub(crate) fn run(mut self, outputs: &Receiver<WriterOutput>) -> Box<dyn Log> {
         while let Ok(first) = outputs.recv() {
@@ -171,7 +171,7 @@ impl Committer {
         self.log
     }
 
-    /// Appends turns and publishes them; false if the log does not take them and the process ends.
+    /// Appends turns and publishes them; false if the log does not take them and the hub stops.
     fn commit(&mut self, turns: &mut Vec<WaitingTurn>) -> bool {
         if turns.is_empty() {
             return true;
@@ -212,8 +212,8 @@ impl Committer {
         true
     }
 
-    /// Appends what another node has committed, and publishes it; false if the log does not take it and the process
-    /// ends.
+    /// Appends what another node has committed, and publishes it; false if the log does not take it and the hub
+    /// stops.
     fn follow(&mut self, followed: FollowedTurns) -> bool {
         let FollowedTurns { encoded, turns } = followed;
         self.follower.lag.wait_for_room();
@@ -246,7 +246,7 @@ impl Committer {
         }
     }
 
-    /// Appends records, however long the log cannot be written. False if the process ends meanwhile.
+    /// Appends records, however long the log cannot be written. False if the hub stops meanwhile.
     fn append(&mut self, mut append: impl FnMut(&mut dyn Log) -> Result<(), AppendError>) -> bool {
         let mut failures = 0_u64;
         loop {
@@ -275,7 +275,6 @@ impl Committer {
                 Err(AppendError::Deposed(by)) => {
                     error!(leader = by, "another node leads; this one joins the cluster again");
                     gauge!("matchwire_log_refused").set(0.0);
-                    supervisor::restart();
                     return false;
                 }
                 Err(problem) => panic!("the log does not take the writer's records: {problem}"),

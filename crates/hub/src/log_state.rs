@@ -50,7 +50,7 @@ impl LogState {
         self.shared.refusal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on, records that cannot be written are dropped: the process ends.
+    /// From now on, records that cannot be written are dropped: the hub stops.
     pub fn abandon(&self) {
         *self.shared.is_abandoned.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.shared.abandoned.notify_all();

@@ -148,7 +148,8 @@ pub enum AppendError {
     /// The record before them is another one than this log has.
     #[error("record {0} follows another history than this log has")]
     OtherHistory(RecordNumber),
-    /// Another node leads and has appended since. Nothing was appended, and nothing ever can be.
+    /// Another node leads and has appended since. Nothing was appended, and nothing ever can be. The log has let all parts
+    /// start again.
     #[error("another node leads: {0}")]
     Deposed(String),
     /// The inputs or the outputs exceed [`codec::SECTION_BYTES_MAX`], 256 MiB. A retry does not help, and the record

@@ -6,7 +6,7 @@
 
 use std::{mem, time::Duration};
 
-use base::Micros;
+use base::{Micros, supervisor};
 use hub::{
     Hub,
     pipeline::Startup,
@@ -213,7 +213,12 @@ async fn find_position(
         sleep(RETRY_AFTER).await;
     };
     loop {
-        if cluster.beats.leader().is_some_and(|leader| leader.beat.formats != FORMATS) {
+        let other = cluster.beats.leader().filter(|leader| leader.beat.formats != FORMATS);
+        if let Some(leader) = other {
+            // The next process may be of that release.
+            if supervisor::has_restarted() {
+                return Err(ClusterFailure::OtherFormats(leader.beat.node));
+            }
             wait_for("a leader of this version: the one that leads has other formats").await;
             continue;
         }

@@ -20,10 +20,10 @@ use tokio::{
 use tracing::{info, warn};
 
 use super::{
-    Cluster, FORMATS, JoinedNode,
+    Cluster, ClusterFailure, FORMATS, JoinedNode,
     heard::Heard,
     isolation::ClientService,
-    join::{HistoryError, StreamPosition, append_term},
+    join::{StreamPosition, append_term},
     readers::ReadIndex,
 };
 use crate::{
@@ -47,19 +47,7 @@ const CLOCK_WRONG_US: Micros = 100_000;
 /// How long an answer of the stream is waited for before the next look.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 
-/// Why a node does not go on where it is.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum NodeError {
-    #[error(transparent)]
-    Stream(#[from] StreamError),
-    #[error(transparent)]
-    History(#[from] HistoryError),
-    /// What this node would make of its records would not be the same.
-    #[error("node {leader} leads, which is of a release with other formats")]
-    OtherFormats { leader: String },
-    #[error("the hub has stopped")]
-    Stopped,
-}
+type Orders = mpsc::Receiver<NodeOrder>;
 
 /// A node that runs.
 pub(super) struct Node {
@@ -114,10 +102,7 @@ impl Node {
     }
 
     /// Runs until the process stops or the node cannot go on.
-    pub(super) async fn run(
-        mut self,
-        mut orders: mpsc::Receiver<NodeOrder>,
-    ) -> Result<(), NodeError> {
+    pub(super) async fn run(mut self, mut orders: Orders) -> Result<(), ClusterFailure> {
         self.show(false);
         let _beats = BeatSender::start(&self.cluster.stream, self.beats());
         loop {
@@ -133,7 +118,7 @@ impl Node {
     }
 
     /// Feeds the hub from the stream until the node leads. Returns true when the process stops.
-    async fn follow(&mut self, orders: &mut mpsc::Receiver<NodeOrder>) -> Result<bool, NodeError> {
+    async fn follow(&mut self, orders: &mut Orders) -> Result<bool, ClusterFailure> {
         let mut following = self.cluster.stream.follow(self.reached.seq).await?;
         let mut look = interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -152,7 +137,7 @@ impl Node {
                     if let Body::Term { formats, .. } = followed.message.body
                         && formats != FORMATS
                     {
-                        return Err(NodeError::OtherFormats { leader: followed.message.node });
+                        return Err(ClusterFailure::OtherFormats(followed.message.node));
                     }
                     heard.read(&followed.message, &self.cluster.node);
                     if let Some(records) = self.reached.advance(&followed)? {
@@ -183,7 +168,7 @@ impl Node {
                         && leader.beat.term >= self.reached.term
                     {
                         if leader.beat.formats != FORMATS {
-                            return Err(NodeError::OtherFormats { leader: leader.beat.node });
+                            return Err(ClusterFailure::OtherFormats(leader.beat.node));
                         }
                         heard.note(leader.at);
                         heard.told(leader.beat.seq, leader.at);
@@ -221,8 +206,8 @@ impl Node {
         }
     }
 
-    async fn drive(&self, input: DriverInput) -> Result<(), NodeError> {
-        self.parts.handle.driver.send(input).await.map_err(|_| NodeError::Stopped)
+    async fn drive(&self, input: DriverInput) -> Result<(), ClusterFailure> {
+        self.parts.handle.driver.send(input).await.map_err(|_| ClusterFailure::Stopped)
     }
 
     /// Informs the hub that readers need to wait no longer, if that is so.
@@ -230,7 +215,7 @@ impl Node {
         &self,
         readers: &mut ReadIndex,
         following: &Following,
-    ) -> Result<(), NodeError> {
+    ) -> Result<(), ClusterFailure> {
         match readers.take_answered(following.end_behind(self.reached.seq)) {
             Some(last) => self.drive(DriverInput::CaughtUp(last)).await,
             None => Ok(()),
@@ -327,7 +312,7 @@ impl Node {
         &mut self,
         following: &Following,
         heard: &Heard,
-    ) -> Result<bool, NodeError> {
+    ) -> Result<bool, ClusterFailure> {
         let Cluster { stream, node, .. } = &self.cluster;
         let Ok(Ok(end)) = timeout(ANSWER_WITHIN, stream.end()).await else { return Ok(false) };
         // Parts of records whose leader ended before it appended the rest.
@@ -359,14 +344,14 @@ impl Node {
     }
 
     /// The stream has the node's term at its end.
-    async fn take_lead(&mut self) -> Result<(), NodeError> {
+    async fn take_lead(&mut self) -> Result<(), ClusterFailure> {
         let StreamPosition { seq, term, .. } = self.reached;
         self.cluster.lead.take(HeldTerm { term, seq });
         self.cluster.fence.lead(&self.cluster.stream.identity(), term, false);
         let (reply, leads) = oneshot::channel();
         let (settings, signals) = (self.settings, self.signals.clone());
         self.drive(DriverInput::Lead { settings, signals, reply }).await?;
-        leads.await.map_err(|_| NodeError::Stopped)?;
+        leads.await.map_err(|_| ClusterFailure::Stopped)?;
         self.leads = true;
         self.parts.fanout.set_stale(None);
         self.clients.is_back();
@@ -376,7 +361,7 @@ impl Node {
     }
 
     /// Leads until the node hands over. Returns true when the process stops.
-    async fn lead(&mut self, orders: &mut mpsc::Receiver<NodeOrder>) -> Result<bool, NodeError> {
+    async fn lead(&mut self, orders: &mut Orders) -> Result<bool, ClusterFailure> {
         self.show(false);
         self.tell_caught_up();
         let mut look = interval(LOOK_EVERY);
@@ -403,11 +388,11 @@ impl Node {
     }
 
     /// Stops the sources, waits until all that they told is in the log, and gives up the lead.
-    async fn hand_over(&mut self, to: String) -> Result<(), NodeError> {
+    async fn hand_over(&mut self, to: String) -> Result<(), ClusterFailure> {
         self.leading.send_replace(false);
         let (reply, yielded) = oneshot::channel();
         self.drive(DriverInput::Yield(reply)).await?;
-        yielded.await.map_err(|_| NodeError::Stopped)?;
+        yielded.await.map_err(|_| ClusterFailure::Stopped)?;
         let Some(HeldTerm { term, seq }) = self.cluster.lead.give_up() else { return Ok(()) };
         self.leads = false;
         self.reached = StreamPosition { seq, term, position: self.records.end() };

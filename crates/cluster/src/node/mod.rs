@@ -36,11 +36,7 @@ use tokio::{
 };
 use tracing::error;
 
-use self::{
-    isolation::ClientService,
-    join::StreamPosition,
-    leadership::{Node, NodeError},
-};
+use self::{isolation::ClientService, join::StreamPosition, leadership::Node};
 use crate::{
     AppendError, Beat, Beats, ClusterConfig, ClusterError, ClusterNode, ClusterState, Formats,
     NodeParts, NodeState, PeerError, Peers, RunningNode, Stream, StreamError, ViewCluster,
@@ -76,6 +72,11 @@ pub enum ClusterFailure {
     History(#[from] HistoryError),
     #[error("the snapshot of node {0} is not in the stream")]
     NoSnapshot(String),
+    /// What this node would make of its records would not be the same.
+    #[error("node {0} leads, which is of a release with other formats")]
+    OtherFormats(String),
+    #[error("the hub has stopped")]
+    Stopped,
 }
 
 impl ClusterFailure {
@@ -191,10 +192,14 @@ pub fn start(
     let node = Node::new(joined, parts.clone(), clients, tells_leading, tells_caught_up);
     let node = async move {
         let Err(failure) = node.run(waiting).await else { return };
+        // What stopped the hub has said why.
+        if matches!(failure, ClusterFailure::Stopped) {
+            return;
+        }
         let error = &failure as &dyn std::error::Error;
         error!(error, "this node cannot go on from where it is; it joins the cluster again");
         // The next process may be of the release that leads.
-        if !matches!(failure, NodeError::OtherFormats { .. }) {
+        if !matches!(failure, ClusterFailure::OtherFormats(_)) {
             supervisor::restart();
         }
     };
@@ -207,7 +212,7 @@ pub fn start(
     RunningNode { parts, leading, view, orders, caught_up, node, talking }
 }
 
-/// `term`: of the leader. Of a node that was deposed, and ends, an older beat may still say that it leads.
+/// `term`: of the leader. Of a node that was deposed, and joins again, an older beat may still say that it leads.
 fn cluster_node(beat: Beat, term: Option<u64>) -> ClusterNode {
     let state = match (beat.leads && Some(beat.term) == term, beat.ready) {
         (true, _) => NodeState::Leads,
@@ -268,7 +273,7 @@ mod tests {
         };
         let state = |beat, term| cluster_node(beat, term).state;
         assert_eq!(state(beat(4, true, true), Some(4)), NodeState::Leads);
-        assert_eq!(state(beat(4, true, true), Some(5)), NodeState::Behind, "it ends");
+        assert_eq!(state(beat(4, true, true), Some(5)), NodeState::Behind, "deposed");
         assert_eq!(state(beat(4, false, true), None), NodeState::Follows);
         assert_eq!(state(beat(4, false, false), Some(4)), NodeState::Behind);
         let node = cluster_node(beat(4, false, true), None);

@@ -403,7 +403,7 @@ impl Writer {
     }
 
     fn hand_over(&self, output: WriterOutput) {
-        // The committer is gone if it has failed, and then the process ends.
+        // The committer is gone if it has failed or another node leads, and then the hub stops.
         self.outputs.send(output).ok();
     }
 

@@ -110,6 +110,8 @@ impl ReplayService {
     pub fn new(films: Films, settings: ReplaySettings, needs: fn(&ChannelId) -> Classes) -> Self {
         let queues = (0..settings.threads.max(1)).map(|_| Queue::default()).collect();
         let counts = Mutex::default();
+        // A service before this one may have ended with replays.
+        metrics::gauge!("matchwire_replays").set(0.0);
         Self { shared: Arc::new(ServiceState { films, settings, needs, queues, counts }) }
     }
 
