@@ -59,6 +59,10 @@ async fn bookmaker_prices_require_the_addon() {
         );
         assert_eq!(hub.get_as(&key, &path).await.status, 200, "{path}");
     }
+    let named_and_bad = format!("/api/v2/odds/?bookmaker_slug={slug}&min_decimal_odds=x");
+    for (caller, status) in [(&free, 403), (&key, 400)] {
+        assert_eq!(hub.get_as(caller, &named_and_bad).await.status, status);
+    }
     assert_eq!(hub.get_as(&free, "/odds/api/sports/").await.status, 402);
     let odds = hub.json(&free, &format!("/api/v2/events/{event}/odds/")).await;
     assert!(odds["update_reason"].is_string() && odds["odds"].as_object().unwrap().len() == 11);

@@ -22,7 +22,7 @@ use record::{Key, Status, Vocabulary};
 /// The parameters of one endpoint: what it accepts, and what the OpenAPI document says of them.
 #[derive(Debug, Clone, Copy)]
 pub struct Spec {
-    /// Those of the structs that `params!` declares, and others.
+    /// What `params!` declares, and single parameters.
     pub params: &'static [&'static [Param]],
     /// Accepted, but absent from the document.
     pub hidden: &'static [&'static [Param]],
@@ -30,7 +30,7 @@ pub struct Spec {
     pub page: Option<PageSize>,
     /// Whether it has [`CURSOR`].
     pub has_cursor: bool,
-    /// Other names of the parameters of many endpoints, as [`Param::alias`].
+    /// Other names that many endpoints share, each with the full name.
     pub aliases: &'static [(&'static str, &'static str)],
     /// Accepted without being listed in errors, because old clients send them.
     pub tolerated: &'static [&'static str],
@@ -376,7 +376,7 @@ impl Params {
         self.zone.as_ref()
     }
 
-    /// That of version 1, which ignores unknown ones.
+    /// The time zone of a request to version 1: `tz`, else that of Dubai. An unknown name counts as absent.
     #[must_use]
     pub fn tz(&self) -> TimeZone {
         let zone = self.text("tz").and_then(|name| TimeZone::get(name).ok());

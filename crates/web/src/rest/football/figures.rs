@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::{
     manager_stats::ManagerStats,
     match_stats::MatchStatsCache,
-    players::chosen,
+    players::{Days, chosen},
     request::{self, DATE_FROM, DATE_TO, with_result},
     snapshot::Matches,
     tenure::side_of,
@@ -29,8 +29,6 @@ params! {
         season_id: Ids = "One or more seasons",
         league_id: Ids = "One or more leagues",
         team_id: Ids = "One or more teams",
-        date_from: Begin = DATE_FROM,
-        date_to: End = DATE_TO,
     }
 }
 
@@ -40,7 +38,7 @@ endpoints! {
         |request| team(&request).await;
 
     /// What a player did in the matches in which the player was on the pitch: the sum of every counter, and per 90 minutes.
-    "/api/v2/players/{id}/figures/", params(request::spec(&[OfPlayer::PARAMS])), answers(PlayerFigures),
+    "/api/v2/players/{id}/figures/", params(request::spec(&[OfPlayer::PARAMS, Days::PARAMS])), answers(PlayerFigures),
         |request| player(&request).await;
 }
 

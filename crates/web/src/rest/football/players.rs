@@ -170,9 +170,9 @@ params! {
         season_id: Ids = "One or more seasons",
         team_id: Ids = "One or more teams",
         league_id: Ids = "One or more leagues",
-        date_from: Begin = DATE_FROM,
-        date_to: End = DATE_TO,
     }
+    /// When the matches of a player were.
+    pub(super) struct Days { date_from: Begin = DATE_FROM, date_to: End = DATE_TO }
 }
 
 const LIST: Spec = request::spec(&[List::PARAMS]).paged();
@@ -185,7 +185,7 @@ endpoints! {
     "/api/v2/players/{id}/", params(NONE), answers(Player), |request| detail(&request);
 
     /// What the player did, match by match, the latest first.
-    "/api/v2/players/{id}/stats/", params(request::spec(&[Stats::PARAMS]).paged()), answers(Page<PlayerStats>),
+    "/api/v2/players/{id}/stats/", params(request::spec(&[Stats::PARAMS, Days::PARAMS]).paged()), answers(Page<PlayerStats>),
         or(status = 400, description = "`event_id` is not supported here; use `events/{id}/player-stats/`"),
         |request| stats(&request).await;
 
@@ -227,12 +227,9 @@ pub(super) async fn chosen(
 ) -> Result<(Arc<Entity>, Vec<Appearance>), ApiError> {
     let MatchParams { league_id, team_id, season_id, .. } = filters;
     let (matches, player) = Matches::for_entity(request, EntityKind::Player)?;
-    let filter = AppearanceFilter {
-        players: Some(vec![player.id]),
-        from: filters.date_from,
-        before: filters.date_to,
-        ..AppearanceFilter::default()
-    };
+    let Days { date_from: from, date_to: before } = Days::read(&request.params)?;
+    let players = Some(vec![player.id]);
+    let filter = AppearanceFilter { players, from, before, ..AppearanceFilter::default() };
     let mut played = appearances(&request.api, filter).await?;
     played.retain(|row| {
         team_id.passes(Some(row.team))

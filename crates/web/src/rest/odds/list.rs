@@ -118,12 +118,14 @@ impl OddsQuery {
         params: &Params,
         now: Micros,
     ) -> Result<Self, ApiError> {
+        let OfMarket { market, outcome } = OfMarket::read(params)?;
+        let (market, line, outcome) = market_of(market, outcome.as_deref())?;
+        let slugs = OfBookmakers::read(params)?.bookmaker_slug;
+        // Who may not see them is told so before other values are read.
+        let bookmakers = bookmakers(api, caller, slugs.as_deref())?;
         let wanted = OddsParams::read(params)?;
-        let PricesOf { bookmaker_slug, event_id, league_id, season_id, team_id } =
-            PricesOf::read(params)?;
-        let (market, line, outcome) = market_of(wanted.market, wanted.outcome.as_deref())?;
         let mut filter = OddsFilter {
-            bookmakers: bookmakers(api, caller, bookmaker_slug.as_deref())?,
+            bookmakers,
             market,
             line,
             outcome,
@@ -134,8 +136,7 @@ impl OddsQuery {
             updated_after: wanted.updated_after,
             ..OddsFilter::default()
         };
-        let matches = MatchParams { event_id, league_id, season_id, team_id, ..Default::default() };
-        let query = matches.query(params, Some(Sport::Football));
+        let query = OfMatches::read(params)?.query(params, Some(Sport::Football));
         filter.matches = Some(match_ids(api, query, &mut filter.updated_after, now));
         Ok(Self { filter, is_max_quote: wanted.is_max_quote })
     }
@@ -273,17 +274,22 @@ pub(in crate::rest) fn movement(text: &str) -> Option<Movement> {
 }
 
 params! {
-    /// Whose prices, of which matches.
-    pub(in crate::rest) struct PricesOf {
+    /// Whose prices.
+    pub(in crate::rest) struct OfBookmakers {
         #[alias("bookmaker")] bookmaker_slug: Slugs = "One or more slugs, separated by commas; all except consensus need the Odds API add-on",
+    }
+    /// Of which matches.
+    pub(in crate::rest) struct OfMatches for MatchParams {
         #[alias("event")] event_id: Ids = "One or more, at most 50",
         #[alias("league")] league_id: Ids = "One or more",
         #[alias("season")] season_id: Ids = "One or more",
         #[alias("team")] team_id: Ids = "One or more",
     }
-    pub(in crate::rest) struct OddsParams {
+    pub(in crate::rest) struct OfMarket {
         market: MarketName = "1x2, btts, over_under_25, asian_handicap, ..",
         outcome: Text = "An outcome of the market",
+    }
+    pub(in crate::rest) struct OddsParams {
         is_max_quote: Flag = "",
         movement: MovementWord = "SHORTENING or DRIFTING",
         min_decimal_odds: Decimal = "",
@@ -295,7 +301,14 @@ params! {
 const LIST: Spec = Spec {
     aliases: &[("page_size", "limit"), ("page", "offset")],
     tolerated: &["tz", "full", "ordering"],
-    ..Spec::new(&[PricesOf::PARAMS, Format::PARAMS, OddsParams::PARAMS]).paged()
+    ..Spec::new(&[
+        OfBookmakers::PARAMS,
+        OfMatches::PARAMS,
+        Format::PARAMS,
+        OfMarket::PARAMS,
+        OddsParams::PARAMS,
+    ])
+    .paged()
 };
 
 const ONE: Spec =

@@ -12,7 +12,7 @@ use crate::{
             best::{self, BestOdds, OneMarket},
             bookmaker::Bookmaker,
             comparison::{Comparison, compare},
-            list::{self, Odds, OddsParams, PricesOf},
+            list::{self, Odds, OddsParams, OfBookmakers, OfMarket, OfMatches},
             market::Market,
             needs_bookmakers,
         },
@@ -30,7 +30,7 @@ const LIST: Spec = request::spec(&[&[
     Param::new::<MarketName>("market", ""),
     Param::new::<Text>("outcome", ""),
 ]])
-.hiding(&[PricesOf::PARAMS, OddsParams::PARAMS]);
+.hiding(&[OfBookmakers::PARAMS, OfMatches::PARAMS, OfMarket::PARAMS, OddsParams::PARAMS]);
 
 params! {
     struct Best { event: Ids = "One or more", league: Ids = IDS }

@@ -76,6 +76,31 @@ async fn every_path_answers_known_ids_and_404_for_unknown_ids() {
     assert_eq!(world.get("leagues/5/seasons/50/venues/").await.body["count"], 1);
 }
 
+/// What is not found is not found whatever the values, but for those that are read first.
+#[tokio::test]
+async fn values_are_refused_before_or_after_an_unknown_id() {
+    let world = World::new().await;
+    let (not_found, bad) = (StatusCode::NOT_FOUND, StatusCode::BAD_REQUEST);
+    for (path, id, query, expected) in [
+        ("api/v2/players/{}/stats/", SCORER, "team_id=x", bad),
+        ("api/v2/players/{}/stats/", SCORER, "date_from=x", not_found),
+        ("api/v2/players/{}/figures/", SCORER, "league_id=x", bad),
+        ("api/v2/players/{}/figures/", SCORER, "date_to=x", not_found),
+        ("odds/api/events/{}/", 1, "line=x", not_found),
+        ("odds/api/events/{}/", 1, "odds_format=x", not_found),
+        ("odds/api/events/{}/", 1, "history=x", not_found),
+        ("odds/api/events/{}/history/", 1, "date_from=x", bad),
+        ("odds/api/events/{}/history/", 1, "line=x", not_found),
+        ("odds/api/events/{}/history/", 1, "odds_format=x", not_found),
+    ] {
+        for (id, expected) in [(id, bad), (4_242_424_242, expected)] {
+            let path = path.replace("{}", &id.to_string());
+            let answer = world.at(&format!("http://hub.example/{path}?{query}")).await;
+            assert_eq!(answer.status, expected, "{path}?{query}: {}", answer.body);
+        }
+    }
+}
+
 #[tokio::test]
 async fn match_in_play_has_the_state_of_the_hub() {
     let world = World::new().await;

@@ -309,9 +309,9 @@ endpoints! {
 }
 
 async fn event(request: &ApiRequest) -> ApiResult {
+    let record = request.api.record(request.key("event_id")?).await?.ok_or(ApiError::NotFound)?;
     let params = PriceParams::read(&request.params)?;
     let with_history = WithHistory::read(&request.params)?.history;
-    let record = request.api.record(request.key("event_id")?).await?.ok_or(ApiError::NotFound)?;
     let mut rows = quotes(&request.api, &record).await?;
     let highest = quote::highest(&rows);
     let filter = PriceFilter::new(&request.api, &params)?;

@@ -111,9 +111,9 @@ endpoints! {
 }
 
 async fn history(request: &ApiRequest) -> ApiResult {
-    let params = PriceParams::read(&request.params)?;
     let Days { date_from, date_to } = Days::read(&request.params)?;
     let record = request.api.record(request.key("event_id")?).await?.ok_or(ApiError::NotFound)?;
+    let params = PriceParams::read(&request.params)?;
     let mut rows = quotes(&request.api, &record).await?;
     let filter = PriceFilter::new(&request.api, &params)?;
     filter.check(rows.iter())?;
