@@ -261,8 +261,7 @@ impl Ledger {
         if text.starts_with(BEAT) && reader.class != CONTROL && !reader.picks() {
             return;
         }
-        let frame = Frame::parse(text).ok().filter(|frame| !frame.kind.is_empty());
-        let Some(frame) = frame else {
+        let Ok(frame) = Frame::parse(text) else {
             self.counts(reader).errors += 1;
             self.tally.fault(|| "a text that is not a frame".to_owned());
             return;

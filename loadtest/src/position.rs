@@ -1,7 +1,7 @@
 //! How far one socket has come on each of its channels, and how a message relates to that: the next
 //! one, one that leaves a gap, one that fills a gap, or a duplicate. No bytes, no socket.
 //!
-//! What a gap is decides [`UpdateOrder`] of the Rust client. A [`client::Session`] would request what is missing; here it is
+//! [`UpdateOrder`] of the Rust client decides what a gap is. A [`client::Session`] would request what is missing; here it is
 //! counted.
 
 use client::UpdateOrder;

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de};
 use serde_json::value::RawValue;
 
 /// Documents, patches and events stay text until they are needed.
@@ -67,17 +67,23 @@ pub struct Timestamps {
 }
 
 impl<'a> Frame<'a> {
-    /// Reads a text message. If a field has another form, only the type is read: fields of types that this version does not know
-    /// may have any form.
+    /// Reads a text message. Fields of types that a session does not handle may have any form: if one has another form than here,
+    /// only the type is read.
     ///
     /// # Errors
     ///
-    /// If it is not a JSON object with a type.
+    /// If it is not a JSON object with a type, or if a field of a type that a session handles has another form.
     pub fn parse(bytes: &'a [u8]) -> serde_json::Result<Self> {
-        serde_json::from_slice(bytes).or_else(|_| {
+        let frame = serde_json::from_slice(bytes).or_else(|error| {
             let FrameType { kind } = serde_json::from_slice(bytes)?;
-            Ok(Self { kind, ..Self::default() })
-        })
+            match &*kind {
+                "hello" | "subscribed" | "image" | "update" | "resync" | "beat" | "stale"
+                | "unsubscribed" | "entitlement" | "error" | "bye" => Err(error),
+                _ => Ok(Self { kind, ..Self::default() }),
+            }
+        })?;
+        let has_type = |frame: &Self| !frame.kind.is_empty();
+        Some(frame).filter(has_type).ok_or_else(|| de::Error::custom("a frame lacks its type"))
     }
 }
 
@@ -107,7 +113,7 @@ pub enum UpdateOrder {
 }
 
 impl UpdateOrder {
-    /// Of an update that leads from `prev` to `seq`.
+    /// The order of an update that leads from `prev` to `seq`.
     #[inline]
     #[must_use]
     pub const fn new(position: u64, prev: u64, seq: u64) -> Self {
@@ -144,6 +150,20 @@ mod tests {
         check(r#"{"type":"poll","ch":["a"],"seq":"x"}"#, Some(("poll", None)));
         check(r#"{"type":"poll","ch":["a"]"#, None);
         check(r#"{"ch":["a"]}"#, None);
+    }
+
+    #[test]
+    fn fields_of_types_that_are_handled_have_their_form() {
+        check(r#"{"type":"beat","heads":{"a":-1}}"#, None);
+        check(r#"{"type":"error","id":"x","ch":"a"}"#, None);
+        check(r#"{"type":"hello","limits":[{}]}"#, None);
+    }
+
+    #[test]
+    fn frame_has_a_type() {
+        for text in ["{}", r#"{"type":"","ch":"a"}"#, r#"{"type":"","ch":["a"]}"#, "[]", "7"] {
+            check(text, None);
+        }
     }
 
     #[test]

@@ -108,8 +108,9 @@ fn by_pattern(
     let empty = json!({"op": "subscribe", "id": "", "ch": pattern, "from": {}}).to_string().len();
     let room = limits.from_bytes.saturating_sub(empty + OPTIONS_BYTES);
     let positions = channels.iter().filter_map(|(name, channel)| {
-        // One that is followed by name as well resumes by its own command.
-        let is_resumed = covers(pattern, name) && !wanted.contains(name);
+        // One that is followed by name as well resumes by its own command, and one of several patterns by that of the first.
+        let first = wanted.iter().find(|it| covers(it, name));
+        let is_resumed = first.is_some_and(|it| it == pattern) && !wanted.contains(name);
         let (epoch, seq) = channel.position().filter(|_| is_resumed)?;
         Some((name.as_str(), epoch, seq))
     });
@@ -188,6 +189,25 @@ mod tests {
         assert!(covers("football/*/odds/*", "football/7/odds/steady"));
         assert!(!covers("football/*", "football") && !covers("football/*", "football/7/odds"));
         assert!(!covers("football/*/odds", "football/7"));
+    }
+
+    #[test]
+    fn each_channel_is_resumed_by_one_command() {
+        let names = ["football/7", "football/7/odds", "football/8/odds"];
+        let channels: BTreeMap<String, Channel> =
+            names.iter().map(|name| ((*name).to_owned(), channel_at(1))).collect();
+        let wanted = ["*/*/odds", "football/*", "football/*/odds", "football/8/odds"];
+        let limits = Limits { has_batch: true, from_bytes: 16_384, entries: 100 };
+        let requests = subscribe(&wanted.map(str::to_owned), &channels, &limits);
+        let position = json!({"epoch": "e", "seq": 1});
+        let expected = [
+            json!({"op": "subscribe", "ch": "football/8/odds", "from": position}),
+            json!({"op": "subscribe", "ch": "*/*/odds", "from": {"football/7/odds": position}}),
+            json!({"op": "subscribe", "ch": "football/*", "from": {"football/7": position}}),
+            json!({"op": "subscribe", "ch": "football/*/odds"}),
+        ];
+        let commands: Vec<_> = requests.into_iter().map(|it| Value::Object(it.command)).collect();
+        assert_eq!(commands, expected);
     }
 
     #[test]

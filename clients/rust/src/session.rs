@@ -8,6 +8,7 @@ use std::{
     mem,
 };
 
+use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use crate::{
@@ -153,13 +154,14 @@ impl Session {
         })
     }
 
-    /// Forgets the position of a channel, because the driver has no document of it any more. If beats name it, its image is
-    /// requested.
-    pub fn discard(&mut self, ch: &str) {
-        let Some(refused) = self.channels.remove(ch).map(|channel| channel.refused) else { return };
+    /// Forgets the position of a channel, because the driver has no document of it any more. If an update or two beats name it,
+    /// its image is requested. Returns whether it had a position.
+    pub fn discard(&mut self, ch: &str) -> bool {
+        let Some(Channel { epoch, refused, .. }) = self.channels.remove(ch) else { return false };
         if refused.is_some() {
             self.channels.insert(ch.to_owned(), Channel { refused, ..Channel::default() });
         }
+        !epoch.is_empty()
     }
 
     /// Returns what has to be performed, in order, and forgets it.
@@ -269,15 +271,19 @@ impl Session {
         Ok(())
     }
 
-    /// Handles a frame as [`receive`](Self::receive) does, but for its document: for a driver that keeps documents itself. The
+    /// Handles a frame as [`receive`](Self::receive) does, except for its document: for a driver that keeps documents itself. The
     /// channels then have no `data`.
     ///
     /// # Errors
     ///
-    /// As `receive`.
+    /// If the frame lacks a field. It then has no effect. A driver may keep the connection: what is missing is requested when
+    /// beats show it.
     pub fn track(&mut self, frame: &Frame<'_>, now: Millis) -> Result<Effect, FrameError> {
-        self.last_frame_at = now;
-        self.pinged = false;
+        // Without `hello` other frames are no sign of a connection.
+        if self.is_open || frame.kind == "hello" {
+            self.last_frame_at = now;
+            self.pinged = false;
+        }
         let ch = frame.ch.as_deref().unwrap_or_default();
         match &*frame.kind {
             "hello" => self.hello(frame, now),
@@ -293,12 +299,12 @@ impl Session {
             "beat" => self.beat(frame, now),
             "stale" => self.hub_is_stale = true,
             "unsubscribed" if frame.id.is_none() => {
-                self.gone(ch, "not_tracked", true, now);
+                self.refuse(ch, "not_tracked", true, now);
                 return Ok(Effect::Ended(vec![ch.to_owned()]));
             }
             "entitlement" => {
                 for name in &frame.ended {
-                    self.gone(name, "not_entitled", false, now);
+                    self.refuse(name, "not_entitled", false, now);
                 }
                 return Ok(Effect::Ended(frame.ended.clone()));
             }
@@ -333,18 +339,20 @@ impl Session {
     }
 
     fn subscribed(&mut self, frame: &Frame<'_>, now: Millis) -> Result<Effect, FrameError> {
-        let answers: Option<BTreeMap<String, Frame<'_>>> =
-            frame.chs.map(|chs| serde_json::from_str(chs.get())).transpose()?;
+        let answers: Option<BTreeMap<String, &RawValue>> =
+            required(frame, parse(frame.chs).ok(), "chs")?;
         let mut names = Vec::new();
         for name in self.answered(frame.id) {
-            let answer = match &answers {
-                Some(answers) => answers.get(&name),
-                None => Some(frame),
+            // A channel whose answer cannot be read is requested again, as one without an answer.
+            let answer: Option<Frame<'_>> = match &answers {
+                Some(answers) => parse(answers.get(&name).copied()).ok().flatten(),
+                None => Some(frame.clone()),
             };
-            match answer {
+            match &answer {
                 Some(answer) if answer.error.is_none() => self.confirmed(&name, answer, now),
                 answer => {
-                    let code = answer.and_then(|it| it.error.as_deref()).unwrap_or("not_tracked");
+                    let code = answer.as_ref().and_then(|it| it.error.as_deref());
+                    let code = code.unwrap_or("not_tracked");
                     self.refuse(&name, code, code == "not_tracked", now);
                     names.push(name);
                 }
@@ -372,10 +380,7 @@ impl Session {
         let seq = required(frame, frame.seq, "seq")?;
         required(frame, frame.data.filter(|data| data.get().starts_with('{')), "data")?;
         let epoch = required(frame, frame.epoch.as_deref(), "epoch")?;
-        if !self.covers(ch) {
-            return Ok(Effect::None);
-        }
-        let channel = self.channels.entry(ch.to_owned()).or_default();
+        let Some(channel) = self.followed(ch) else { return Ok(Effect::None) };
         // An image may be older than what was there, and be overtaken again by updates that are known: their values are due,
         // their events are not.
         let continues = channel.epoch == epoch && channel.image_due.as_deref() != Some("ahead");
@@ -389,14 +394,12 @@ impl Session {
     fn update(&mut self, ch: &str, frame: &Frame<'_>, now: Millis) -> Result<Effect, FrameError> {
         let seq = required(frame, frame.seq, "seq")?;
         let prev = required(frame, frame.prev, "prev")?;
-        let Some(channel) = self.channels.get_mut(ch) else { return Ok(Effect::None) };
-        // Updates that were on their way when an image was announced belong to a document that is given up.
-        if channel.epoch.is_empty() || channel.image_due.is_some() {
-            return Ok(Effect::None);
-        }
+        let Some(channel) = self.followed(ch) else { return Ok(Effect::None) };
         match UpdateOrder::new(channel.seq, prev, seq) {
-            UpdateOrder::Old => Ok(Effect::None),
-            UpdateOrder::Gap => {
+            // Updates that were on their way when an image was announced belong to a document that is given up.
+            _ if channel.image_due.is_some() => Ok(Effect::None),
+            // Without a document everything before the update is missing.
+            order if channel.epoch.is_empty() || order == UpdateOrder::Gap => {
                 self.missing(ch, now);
                 Ok(Effect::Gap)
             }
@@ -407,6 +410,7 @@ impl Session {
                 self.current(ch, now);
                 Ok(Effect::Update { has_new_events })
             }
+            _ => Ok(Effect::None),
         }
     }
 
@@ -424,11 +428,10 @@ impl Session {
 
     fn beat(&mut self, frame: &Frame<'_>, now: Millis) {
         self.hub_is_stale = false;
+        // Values may be held back for as long as the rate says.
+        let due = now + self.every_ms + self.beat_ms / 2;
         for (name, head) in &frame.heads {
-            if !self.channels.contains_key(name) && self.covers(name) {
-                self.channels.insert(name.clone(), Channel::default());
-            }
-            let Some(channel) = self.channels.get_mut(name) else { continue };
+            let Some(channel) = self.followed(name) else { continue };
             if channel.image_due.is_none() && !channel.epoch.is_empty() && *head <= channel.seq {
                 channel.heard = now;
                 channel.synced = true;
@@ -437,7 +440,7 @@ impl Session {
             }
             // A beat may overtake values that are queued, so being behind once is no loss.
             match channel.owed {
-                None => channel.owed = Some((*head, now + self.beat_ms / 2)),
+                None => channel.owed = Some((*head, due)),
                 Some((_, by)) if now >= by => {
                     channel.owed = None;
                     self.missing(name, now);
@@ -445,6 +448,14 @@ impl Session {
                 Some(_) => {}
             }
         }
+    }
+
+    /// The state of a channel, which is new if it has none; `None` if the channel is not followed.
+    fn followed(&mut self, ch: &str) -> Option<&mut Channel> {
+        if !self.channels.contains_key(ch) && self.covers(ch) {
+            self.channels.insert(ch.to_owned(), Channel::default());
+        }
+        self.channels.get_mut(ch)
     }
 
     fn covers(&self, ch: &str) -> bool {
@@ -464,6 +475,11 @@ impl Session {
             return;
         }
         channel.doubts += 1;
+        // The answer to an earlier request is not waited for any longer.
+        self.asked.retain(|_, (names, _)| {
+            names.retain(|it| it != name);
+            !names.is_empty()
+        });
         if self.follows.contains(name) {
             self.ask(&[name.to_owned()], now);
         } else {
@@ -471,15 +487,7 @@ impl Session {
         }
     }
 
-    /// The hub has ended a channel. One that is followed by name stays, as refused, and a pattern drops it.
-    fn gone(&mut self, name: &str, code: &str, retry: bool, now: Millis) {
-        if self.follows.contains(name) {
-            self.refuse(name, code, retry, now);
-        } else {
-            self.channels.remove(name);
-        }
-    }
-
+    /// The hub refuses or has ended a channel. One that is followed by name stays, as refused, and a pattern drops it.
     fn refuse(&mut self, name: &str, code: &str, retry: bool, now: Millis) {
         if retry && self.follows.contains(name) {
             self.retries.insert(name.to_owned(), now + self.beat_ms);
@@ -525,7 +533,7 @@ fn refused(names: Vec<String>) -> Effect {
     if names.is_empty() { Effect::None } else { Effect::Refused(names) }
 }
 
-fn parse(text: Option<&RawValue>) -> serde_json::Result<Option<Value>> {
+fn parse<'a, T: Deserialize<'a>>(text: Option<&'a RawValue>) -> serde_json::Result<Option<T>> {
     text.map(|text| serde_json::from_str(text.get())).transpose()
 }
 

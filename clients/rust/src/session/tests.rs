@@ -228,10 +228,14 @@ fn commands(session: &mut Session) -> Vec<Value> {
 
 /// A session that follows a pattern without documents and has `football/7` at 10.
 fn tracking() -> Session {
-    let mut session = Session::new(["football/*".to_owned()]).with_every_ms(250);
+    tracking_every(250)
+}
+
+fn tracking_every(every_ms: Millis) -> Session {
+    let mut session = Session::new(["football/*".to_owned()]).with_every_ms(every_ms);
     session.connecting(0);
     assert_eq!(track(&mut session, r#"{"type":"hello","beat_ms":1000}"#, 0), Effect::None);
-    let subscribe = json!({"op": "subscribe", "ch": "football/*", "every_ms": 250});
+    let subscribe = json!({"op": "subscribe", "ch": "football/*", "every_ms": every_ms});
     assert_eq!(commands(&mut session), [subscribe]);
     assert!(!session.is_answered());
     let answer = r#"{"type":"subscribed","id":2,"ch":"football/*","channels":1}"#;
@@ -243,12 +247,13 @@ fn tracking() -> Session {
     session
 }
 
+fn update(prev: u64, seq: u64) -> String {
+    format!(r#"{{"type":"update","ch":"football/7","seq":{seq},"prev":{prev},"patch":{{}}}}"#)
+}
+
 #[test]
 fn driver_with_its_own_documents_is_told_what_a_frame_means() {
     let mut session = tracking();
-    let update = |prev: u64, seq: u64| {
-        format!(r#"{{"type":"update","ch":"football/7","seq":{seq},"prev":{prev},"patch":{{}}}}"#)
-    };
     let next = Effect::Update { has_new_events: true };
     for (prev, seq, expected) in [(9, 10, Effect::None), (10, 11, next), (12, 13, Effect::Gap)] {
         assert_eq!(track(&mut session, &update(prev, seq), 1), expected, "{prev} to {seq}");
@@ -278,4 +283,68 @@ fn discarded_channel_is_requested_if_two_beats_name_it() {
     track(&mut session, beat, 2_000);
     let image = json!({"op": "subscribe", "ch": "football/7", "every_ms": 250});
     assert_eq!(commands(&mut session)[0], image);
+}
+
+#[test]
+fn discarded_channel_is_requested_by_its_next_update() {
+    let mut session = tracking();
+    assert!(session.discard("football/7") && !session.discard("football/7"));
+    assert_eq!(track(&mut session, &update(10, 11), 1), Effect::Gap);
+    let image = json!({"op": "subscribe", "ch": "football/7", "every_ms": 250});
+    assert_eq!(commands(&mut session)[0], image);
+    assert_eq!(track(&mut session, &update(11, 12), 2), Effect::Gap);
+    assert_eq!(commands(&mut session), [] as [Value; 0], "it is requested once");
+    let answer = r#"{"type":"subscribed","id":3,"ch":"football/7","resumed":false}"#;
+    track(&mut session, answer, 3);
+    assert_eq!(track(&mut session, &update(12, 13), 3), Effect::None, "its image is due");
+    let other = r#"{"type":"update","ch":"tennis/1","seq":2,"prev":1}"#;
+    assert_eq!(track(&mut session, other, 3), Effect::None, "it is not followed");
+}
+
+#[test]
+fn value_that_the_rate_holds_back_is_not_missing() {
+    let mut session = tracking_every(1_000);
+    let beat = r#"{"type":"beat","heads":{"football/7":11}}"#;
+    for (now, expected) in [(1_000, 0), (2_000, 0), (3_000, 2)] {
+        track(&mut session, beat, now);
+        assert_eq!(commands(&mut session).len(), expected, "at {now}");
+    }
+}
+
+#[test]
+fn request_without_an_answer_is_replaced_by_the_next() {
+    let mut session = tracking();
+    for now in [1, 3_001] {
+        assert_eq!(track(&mut session, &update(12, 13), now), Effect::Gap);
+        assert_eq!(commands(&mut session).len(), 2);
+    }
+    let answer = r#"{"type":"subscribed","id":5,"ch":"football/7","resumed":true}"#;
+    track(&mut session, answer, 3_002);
+    assert!(session.is_answered());
+}
+
+#[test]
+fn answer_that_cannot_be_read_fails_no_other() {
+    let mut session = Session::new(["a/1", "a/2"].map(str::to_owned));
+    session.connecting(0);
+    track(&mut session, r#"{"type":"hello","beat_ms":1000,"features":["batch"]}"#, 0);
+    assert_eq!(commands(&mut session), [json!({"op": "subscribe", "chs": ["a/1", "a/2"]})]);
+    let no_object = r#"{"type":"subscribed","id":2,"chs":[]}"#;
+    let lacks = session.track(&Frame::parse(no_object.as_bytes()).expect("a frame"), 0);
+    assert!(matches!(lacks, Err(FrameError::Lacks { field: "chs", .. })), "{lacks:?}");
+    let answers =
+        r#"{"type":"subscribed","id":2,"chs":{"a/1":{"seq":"x"},"a/2":{"resumed":false}}}"#;
+    assert_eq!(track(&mut session, answers, 0), Effect::Refused(vec!["a/1".to_owned()]));
+    assert_eq!(session.channels()["a/2"].refused, None);
+    session.tick(1_000).expect("it is not silent");
+    assert_eq!(commands(&mut session), [json!({"op": "subscribe", "ch": "a/1"})]);
+}
+
+#[test]
+fn connection_without_hello_is_given_up() {
+    let mut session = Session::new(["a/1".to_owned()]);
+    session.connecting(0);
+    track(&mut session, r#"{"type":"beat","heads":{}}"#, 14_000);
+    let ticked = session.tick(15_000);
+    assert!(matches!(ticked, Err(FrameError::Silent)), "{ticked:?}");
 }

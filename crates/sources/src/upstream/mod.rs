@@ -12,6 +12,7 @@ mod position;
 use std::{convert::Infallible, time::Duration};
 
 use client::{Frame, Millis};
+use serde::de::IgnoredAny;
 use serde_json::json;
 
 use self::position::{ChannelPositions, FrameEffect};
@@ -115,9 +116,9 @@ impl UpstreamClient<'_> {
     }
 
     async fn handle(&mut self, bytes: &[u8], socket: &mut Socket) -> Result<(), ConnectionEnd> {
-        // The interpreter refuses what is not a frame.
-        let Ok(frame) = Frame::parse(bytes) else {
-            return Ok(self.interpret(bytes).await?);
+        let frame = match Frame::parse(bytes) {
+            Ok(frame) => frame,
+            Err(error) => return Ok(self.refuse(bytes, &error).await?),
         };
         match &*frame.kind {
             "bye" => return Err(bye(&frame).into()),
@@ -145,11 +146,20 @@ impl UpstreamClient<'_> {
             }
         }
         for ch in removed {
-            // Also if the hub has sent another frame, or none, because we were disconnected.
+            // The hub may have sent another frame, or none, because we were disconnected.
             let frame = json!({"type": "unsubscribed", "ch": ch, "why": "gone"});
             self.interpret(frame.to_string().as_bytes()).await?;
         }
         Ok(self.report_state().await?)
+    }
+
+    /// The interpreter refuses what is not JSON. It might use the document of another frame, whose position is not known.
+    async fn refuse(&mut self, bytes: &[u8], error: &serde_json::Error) -> Result<(), HubStopped> {
+        if serde_json::from_slice::<IgnoredAny>(bytes).is_err() {
+            return self.interpret(bytes).await;
+        }
+        self.positions.skip(error);
+        self.report_state().await
     }
 
     async fn interpret(&mut self, bytes: &[u8]) -> Result<(), HubStopped> {

@@ -7,6 +7,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    fmt::Display,
     mem,
 };
 
@@ -23,7 +24,7 @@ pub(super) struct FrameEffect {
     pub(super) interpret: bool,
     /// Commands to send.
     pub(super) commands: Vec<String>,
-    /// Channels that ended, some of them while disconnected.
+    /// Channels that ended without a frame of their own, some of them while disconnected.
     pub(super) removed: Vec<String>,
     /// A subscription was refused permanently: its channel and the error code.
     pub(super) refused: Option<String>,
@@ -40,7 +41,10 @@ pub(super) struct ChannelPositions {
     is_refused: bool,
     /// The heads from the parts of a beat that is not complete yet.
     heads: BTreeMap<String, u64>,
+    /// Whether a part of that beat was ahead of the positions, or may be missing.
+    is_behind: bool,
     complete: bool,
+    /// Beats without a gap since all commands were answered, up to the one that completed.
     beats: u32,
 }
 
@@ -52,6 +56,7 @@ impl ChannelPositions {
             counts: HashMap::new(),
             is_refused: false,
             heads: BTreeMap::new(),
+            is_behind: false,
             complete: false,
             beats: 0,
         }
@@ -69,14 +74,22 @@ impl ChannelPositions {
         self.counts.clear();
         self.is_refused = false;
         self.heads.clear();
+        self.is_behind = false;
         self.complete = false;
         self.beats = 0;
     }
 
-    /// Drops the position of a channel whose last frame could not be used, so that the next beats
-    /// resubscribe it.
+    /// Drops the position of a channel whose last frame could not be used, so that its next update or
+    /// the next beats resubscribe it.
     pub(super) fn invalidate(&mut self, ch: &str) {
         self.session.discard(ch);
+        self.complete = false;
+    }
+
+    /// Leaves out a frame. The session requests what is missing when the next beats show it.
+    pub(super) fn skip(&mut self, error: &dyn Display) {
+        base::log_limited!(warn, %error, "left out a frame of the upstream hub");
+        self.is_behind = true;
         self.complete = false;
     }
 
@@ -86,15 +99,13 @@ impl ChannelPositions {
         now: Millis,
     ) -> Result<FrameEffect, FrameError> {
         let mut effect = FrameEffect::default();
-        match self.session.track(frame, now)? {
-            Effect::Image | Effect::Update { .. } => effect.interpret = true,
-            Effect::Gap => self.complete = false,
-            Effect::Ended(channels) => {
-                self.ended(&channels);
-                effect.removed = channels;
-            }
-            Effect::Refused(names) => self.refused(frame, names, &mut effect),
-            Effect::None => self.other(frame, &mut effect),
+        match self.session.track(frame, now) {
+            Ok(Effect::Image | Effect::Update { .. }) => effect.interpret = true,
+            Ok(Effect::Gap) => self.complete = false,
+            Ok(Effect::Ended(channels)) => self.handle_end(frame, channels, &mut effect),
+            Ok(Effect::Refused(names)) => self.handle_refusal(frame, names, &mut effect),
+            Ok(Effect::None) => self.handle_other(frame, &mut effect),
+            Err(error) => self.skip(&error),
         }
         self.session.tick(now)?;
         let send = |output| match output {
@@ -105,18 +116,26 @@ impl ChannelPositions {
         Ok(effect)
     }
 
-    fn ended(&mut self, channels: &[String]) {
-        for ch in channels {
+    fn handle_end(&mut self, frame: &Frame<'_>, channels: Vec<String>, effect: &mut FrameEffect) {
+        // The frame names the first 1,000; the next beats show which others have ended.
+        self.complete &= frame.channels <= Some(channels.len() as u64);
+        for ch in &channels {
             self.session.discard(ch);
+            self.heads.remove(ch);
             for (pattern, count) in &mut self.counts {
                 if covers(pattern, ch) {
                     *count = count.saturating_sub(1);
                 }
             }
         }
+        // Interpreted as it came, so that it is recorded as it came.
+        effect.interpret = frame.kind == "unsubscribed";
+        if !effect.interpret {
+            effect.removed = channels;
+        }
     }
 
-    fn refused(&mut self, frame: &Frame<'_>, names: Vec<String>, effect: &mut FrameEffect) {
+    fn handle_refusal(&mut self, frame: &Frame<'_>, names: Vec<String>, effect: &mut FrameEffect) {
         for name in names {
             if !self.follows.contains(&name) {
                 effect.removed.push(name);
@@ -125,6 +144,11 @@ impl ChannelPositions {
             let refused = self.session.channels().get(&name).and_then(|it| it.refused.as_deref());
             match frame.code.as_deref().or(refused).unwrap_or_default() {
                 "not_tracked" => {
+                    self.counts.insert(name, 0);
+                }
+                // There was room for all other channels, so they are not given up.
+                "limit" if self.beats > 0 => {
+                    tracing::warn!(ch = name.as_str(), "no room at the upstream hub");
                     self.counts.insert(name, 0);
                 }
                 code @ ("bad_channel" | "bad_command" | "limit") => {
@@ -138,11 +162,13 @@ impl ChannelPositions {
         }
     }
 
-    fn other(&mut self, frame: &Frame<'_>, effect: &mut FrameEffect) {
+    fn handle_other(&mut self, frame: &Frame<'_>, effect: &mut FrameEffect) {
         match &*frame.kind {
             "hello" => effect.interpret = true,
             "subscribed" => {
-                if let (Some(ch), Some(channels)) = (&frame.ch, frame.channels) {
+                if let (Some(ch), Some(channels)) = (&frame.ch, frame.channels)
+                    && self.follows.iter().any(|it| it == ch)
+                {
                     self.counts.insert(ch.to_string(), channels);
                 }
             }
@@ -160,12 +186,14 @@ impl ChannelPositions {
 
     /// Returns the channels that ended while disconnected, if the subscriptions are complete now.
     fn beat(&mut self, frame: &Frame<'_>) -> Vec<String> {
+        // Each part on its own: a channel may end before the last one.
+        self.is_behind |= !self.session.has_reached(&frame.heads);
         self.heads.extend(frame.heads.iter().map(|(ch, head)| (ch.clone(), *head)));
         if frame.more {
             return Vec::new();
         }
         let heads = mem::take(&mut self.heads);
-        if !self.session.has_reached(&heads) {
+        if mem::take(&mut self.is_behind) {
             self.complete = false;
         } else if !self.complete && !self.is_refused && self.session.is_answered() {
             self.beats += 1;
@@ -186,14 +214,12 @@ impl ChannelPositions {
         })
     }
 
-    /// Removes and returns the channels that ended while disconnected.
+    /// Removes the channels that ended while disconnected, and returns those with a position.
     fn forget_all_but(&mut self, heads: &BTreeMap<String, u64>) -> Vec<String> {
-        let channels = self.session.channels().iter();
-        let removed: Vec<String> = channels
-            .filter(|(ch, channel)| !channel.epoch.is_empty() && !heads.contains_key(*ch))
-            .map(|(ch, _)| ch.clone())
-            .collect();
-        removed.iter().for_each(|ch| self.session.discard(ch));
+        let channels = self.session.channels().keys();
+        let mut removed: Vec<String> =
+            channels.filter(|ch| !heads.contains_key(*ch)).cloned().collect();
+        removed.retain(|ch| self.session.discard(ch));
         removed
     }
 }
@@ -368,8 +394,63 @@ mod tests {
         let mut source = following();
         let entitlement = json!({"type": "entitlement", "addons": [], "ended": ["football/2"]});
         assert_eq!(source.handle(&entitlement).removed, ["football/2"]);
+        assert!(source.is_complete());
         let gone = json!({"type": "unsubscribed", "ch": "football/1", "why": "gone"});
-        assert_eq!(source.handle(&gone).removed, ["football/1"]);
+        let expected = FrameEffect { interpret: true, ..FrameEffect::default() };
+        assert_eq!(source.handle(&gone), expected, "it is recorded as it came");
+    }
+
+    #[test]
+    fn beats_show_which_channels_of_an_add_on_were_not_named() {
+        let mut source = following();
+        source.handle(&json!({"type": "entitlement", "ended": ["football/2"], "channels": 2}));
+        assert!(!source.is_complete());
+        source.beat(&json!({}));
+        assert_eq!(source.beat(&json!({})).removed, ["football/1"]);
+        assert!(source.is_complete());
+    }
+
+    #[test]
+    fn a_frame_that_lacks_a_field_is_left_out_and_requested() {
+        let mut source = following();
+        let update = json!({"type": "update", "ch": "football/1", "seq": 11});
+        assert_eq!(source.handle(&update), FrameEffect::default());
+        assert!(!source.is_complete());
+        let ahead = json!({"football/1": 11, "football/2": 20});
+        source.beat(&ahead);
+        let commands = parse(&source.beat(&ahead).commands);
+        assert_eq!(commands[0]["from"], json!({"epoch": "e", "seq": 10}));
+        source.answer(&commands[0], 1);
+        source.image("football/1", 11);
+        source.beat(&ahead);
+        assert!(source.is_complete());
+    }
+
+    #[test]
+    fn a_beat_of_which_a_part_may_be_missing_completes_nothing() {
+        let mut source = following();
+        source.positions.skip(&"a frame that cannot be read");
+        for complete in [false, true] {
+            let effect = source.beat(&both());
+            assert_eq!((effect.removed.len(), source.is_complete()), (0, complete));
+        }
+    }
+
+    #[test]
+    fn a_channel_that_only_a_beat_named_is_discarded_and_not_reported() {
+        let mut source = following();
+        source.beat(&json!({"football/1": 10, "football/2": 20, "football/3": 5}));
+        assert!(!source.is_complete());
+        assert_eq!(source.beat(&both()).removed, [] as [&str; 0]);
+        assert!(source.is_complete());
+        assert!(!source.positions.session.channels().contains_key("football/3"));
+    }
+
+    #[test]
+    fn an_answer_about_another_pattern_is_not_counted() {
+        let mut source = following();
+        source.answer(&json!({"id": 99, "ch": "tennis/*"}), 5);
+        assert_eq!(source.positions.counts, HashMap::from([("football/*".to_owned(), 2)]));
     }
 
     #[test]
@@ -402,6 +483,20 @@ mod tests {
     }
 
     #[test]
+    fn each_part_of_a_beat_is_compared_when_it_comes() {
+        let mut source = following();
+        let part = |head: u64| json!({"type": "beat", "heads": {"football/1": head}, "more": true});
+        source.handle(&part(10));
+        source.handle(&json!({"type": "unsubscribed", "ch": "football/1", "why": "gone"}));
+        source.beat(&json!({"football/2": 20}));
+        assert!(source.is_complete(), "the channel was not behind");
+        let mut source = following();
+        source.handle(&part(11));
+        source.beat(&json!({"football/2": 20}));
+        assert!(!source.is_complete(), "the first part is ahead");
+    }
+
+    #[test]
     fn a_count_that_is_never_reached_does_not_block_completion() {
         let mut source = following();
         let commands = source.open(&json!({}));
@@ -419,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_channel_is_retried_and_a_limit_is_final() {
+    fn a_missing_channel_is_retried_and_a_limit_is_final_until_all_is_complete() {
         let mut source = Source::new(&["football/7"], 0);
         let commands = source.open(&json!({}));
         let refused = |command: &Value, code: &str| {
@@ -431,6 +526,9 @@ mod tests {
         assert!(source.is_complete(), "there is nothing to wait for");
         let commands = parse(&effect.commands);
         assert_eq!(commands[0]["ch"], "football/7");
+        assert_eq!(source.handle(&refused(&commands[0], "limit")), FrameEffect::default());
+        assert!(source.is_complete(), "the other channels stay");
+        let commands = source.open(&json!({}));
         let effect = source.handle(&refused(&commands[0], "limit"));
         assert_eq!(effect.refused.as_deref(), Some("football/7: limit"));
     }
