@@ -82,7 +82,7 @@ pub struct Limits {
 /// Beats that a connection without them would get in the time after which it gets a ping.
 const BEATS_A_PING: Micros = 4;
 
-/// See [`Limits::debt_us_max`].
+/// The longest that the commands of a payer wait for responses that it has used.
 const DEBT_US_MAX: Micros = 5_000_000;
 
 impl Limits {
@@ -120,17 +120,12 @@ impl Limits {
         if has_beats { half } else { half.min(Micros::from(self.beat_ms) * 1000 * BEATS_A_PING) }
     }
 
-    /// The longest that the commands of a payer wait for responses that it has used.
-    fn debt_us_max(&self) -> Micros {
-        let idle_us = if self.idle_ms == 0 { Micros::MAX } else { self.idle_us() };
-        DEBT_US_MAX.min(idle_us / 4)
-    }
-
     fn token_buckets(&self) -> TokenBucketLimits {
+        let idle_us = if self.idle_ms == 0 { Micros::MAX } else { self.idle_us() };
         TokenBucketLimits {
             burst: self.catch_up_burst,
             per_second: self.catch_ups_per_second,
-            debt_us_max: self.debt_us_max(),
+            debt_us_max: DEBT_US_MAX.min(idle_us / 4),
         }
     }
 

@@ -21,18 +21,13 @@ pub struct OpenFiles {
 }
 
 impl OpenFiles {
-    #[must_use]
-    pub fn new(limit: Option<u64>) -> Self {
-        Self { limit }
-    }
-
     /// Raises the limit as far as the system permits.
     #[must_use]
     pub fn raised() -> Self {
         let limit = getrlimit(Resource::Nofile);
         // If it is refused, the limit stays as it is.
         setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).ok();
-        Self::new(getrlimit(Resource::Nofile).current)
+        Self { limit: getrlimit(Resource::Nofile).current }
     }
 
     /// The descriptors for connections: all but a quarter, or 256 if that is less.
@@ -64,7 +59,7 @@ mod tests {
             (Some(256), 192, 96),
             (Some(0), 0, 0),
         ] {
-            let files = OpenFiles::new(limit);
+            let files = OpenFiles { limit };
             let found = (files.for_connections(), files.http_connections(10_000));
             assert_eq!(found, (descriptors, http), "{limit:?}");
         }

@@ -46,5 +46,5 @@ pub use self::{
     inspect::{Damage, LogStatus, VerifyReport, status, verify, verify_each},
     open::{Continuity, OpenError, OpenReport},
     settings::LogSettings,
-    snapshot::{NewestSnapshot, Snapshot, SnapshotError, SnapshotStore},
+    snapshot::{Snapshot, SnapshotError, SnapshotStore},
 };

@@ -323,18 +323,14 @@ impl Session {
                 key,
                 SubscriptionState::Behind(Box::new(Behind { from, why, urgent, overtaken: false })),
             );
-            self.requeue(key, urgent);
+            if urgent {
+                self.behind.push_front(key);
+            } else {
+                self.behind.push_back(key);
+            }
             return None;
         }
         Some(Join { key, topic, view, head: to })
-    }
-
-    fn requeue(&mut self, key: usize, urgent: bool) {
-        if urgent {
-            self.behind.push_front(key);
-        } else {
-            self.behind.push_back(key);
-        }
     }
 
     fn continue_catch_up(

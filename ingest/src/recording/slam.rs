@@ -42,7 +42,8 @@ impl SlamFeed {
     pub(super) fn open(opening: &mut Opening<'_>) -> Result<Self, OpenError> {
         let mut lines = opening.lines(opening.limits.message_bytes_max)?;
         let columns = header(&mut lines).map_err(|error| opening.unusable(error))?;
-        let companion = companion_stem(opening);
+        // `X.match.csv` goes with `X.points.csv`.
+        let companion = format!("{}.match.csv", super::stem(opening.path));
         let rows = opening.companions(Format::SlamPointByPoint, &companion, slam::matches);
         let rows = rows.flatten().collect();
         let (current, held) = (None, None);
@@ -125,9 +126,4 @@ fn push(
 fn header(lines: &mut LineReader<Bytes>) -> Result<PointColumns> {
     let none = || DecodeError::new(RefusalKind::Truncated, "no header");
     PointColumns::from_header(lines.next().ok_or_else(none)?.text)
-}
-
-/// `X.match.csv` goes with `X.points.csv`.
-fn companion_stem(opening: &Opening<'_>) -> String {
-    format!("{}.match.csv", super::stem(opening.path))
 }

@@ -1,6 +1,6 @@
 //! Customers as the pages and the operator see them, and blocking them.
 
-use super::{AccountId, Accounts, Addons, Caller, Email, Micros, Result, ZoneName, store};
+use super::{AccountId, Accounts, Addons, Caller, Micros, Result, ZoneName, store};
 use crate::products::Country;
 
 /// The details of an account.
@@ -89,16 +89,6 @@ impl Accounts {
         self.shared.store.choose(set, account, zone).await?;
         self.broadcast_own_changes().await;
         Ok(())
-    }
-
-    /// The account with this address, for the operator.
-    ///
-    /// # Errors
-    ///
-    /// If the store fails.
-    pub async fn find_account(&self, email: &Email) -> Result<Option<AccountId>> {
-        let found = self.shared.store.account_by_email(email.as_str()).await?;
-        Ok(found.map(|it| it.id))
     }
 
     /// Blocks or unblocks an account; false if nothing changes or there is no such account.

@@ -89,11 +89,6 @@ impl Hasher {
             .map_err(|_| AccountsError::Hashing)
     }
 
-    /// Hashes a password that was set before, without the current rules for new ones.
-    pub(super) async fn hash_again(&self, password: Password) -> Result<String> {
-        self.hash(NewPassword::of_before(password)).await
-    }
-
     /// Compares a password with the stored hash. Takes as long if there is none.
     pub(super) async fn compare(
         &self,
@@ -122,7 +117,7 @@ impl Hasher {
         match self.compare(password.clone(), stored).await? {
             PasswordMatch::Right => Ok(Some(VerifiedPassword { rehashed: None })),
             PasswordMatch::RightButOld => {
-                let rehashed = Some(self.hash_again(password).await?);
+                let rehashed = Some(self.hash(NewPassword::of_before(password)).await?);
                 Ok(Some(VerifiedPassword { rehashed }))
             }
             PasswordMatch::Wrong => Ok(None),

@@ -50,7 +50,7 @@ impl NewKeys {
         (now.saturating_sub(found.made) < self.age_max).then_some(found.key)
     }
 
-    fn drop_of(&self, account: AccountId) {
+    pub(super) fn drop_of(&self, account: AccountId) {
         self.lock().retain(|it| it.account != account);
     }
 
@@ -58,7 +58,7 @@ impl NewKeys {
         self.lock().retain(|it| !it.is(account, NewKeyKind::Main));
     }
 
-    fn drop_old(&self, now: Micros) {
+    pub(super) fn drop_old(&self, now: Micros) {
         self.lock().retain(|it| now.saturating_sub(it.made) < self.age_max);
     }
 
@@ -114,14 +114,6 @@ impl Accounts {
     /// it.
     pub fn keep_new_key(&self, account: AccountId, kind: NewKeyKind, key: Key, now: Micros) {
         self.shared.new_keys.put(account, kind, key, now);
-    }
-
-    pub(super) fn forget_new_key(&self, account: AccountId) {
-        self.shared.new_keys.drop_of(account);
-    }
-
-    pub(super) fn forget_old_new_keys(&self, now: Micros) {
-        self.shared.new_keys.drop_old(now);
     }
 }
 

@@ -39,7 +39,7 @@ impl Accounts {
     ///
     /// If the store fails; nothing was removed then.
     pub async fn sweep(&self, now: Micros) -> Result<SweepResult> {
-        self.forget_old_new_keys(now);
+        self.shared.new_keys.drop_old(now);
         let config = &self.shared.config;
         let idle_since = now.saturating_sub(config.session_idle_max());
         let unconfirmed_since = now.saturating_sub(config.unconfirmed_age_max());

@@ -35,14 +35,6 @@ pub enum PaymentError {
     Random(#[from] getrandom::Error),
 }
 
-impl PaymentError {
-    /// Whether a later attempt may succeed without any intervention.
-    #[must_use]
-    pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Provider(ProviderError::Unreachable { .. }))
-    }
-}
-
 /// Why a request to a provider failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {

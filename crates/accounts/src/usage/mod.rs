@@ -201,11 +201,6 @@ impl Meter {
         self.count(account, product, Call::Rest.counts(), now);
     }
 
-    /// Counts a call of a tool over MCP.
-    pub fn mcp_call(&self, account: AccountId, product: Product, now: Micros) {
-        self.count(account, product, Call::Mcp.counts(), now);
-    }
-
     /// Counts messages delivered by a socket until `now`, and the preceding time it was open; time
     /// across midnight is split between both days.
     pub fn socket(&self, account: AccountId, open_ms: u64, messages: u64, now: Micros) {
@@ -470,7 +465,8 @@ impl Meter {
         account: AccountId,
         now: Micros,
     ) -> Result<Vec<UsageDay>, UsageError> {
-        let (from, to) = displayed_days(now);
+        let to = Day::at(now);
+        let from = to.before(DAYS_SHOWN - 1);
         let _between_flushes = self.between_flushes(to).await?;
         let stored = store::days_of(&self.shared.database, account, from, to);
         let stored = within(STATEMENT_MAX, stored).await?;
@@ -526,12 +522,6 @@ impl fmt::Debug for Meter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Meter").finish_non_exhaustive()
     }
-}
-
-/// The first and the last of the displayed days.
-fn displayed_days(now: Micros) -> (Day, Day) {
-    let today = Day::at(now);
-    (today.before(DAYS_SHOWN - 1), today)
 }
 
 #[cfg(test)]

@@ -121,7 +121,7 @@ pub(super) async fn days_of(
     .bind(to.0)
     .fetch_all(database.pool())
     .await?;
-    usage_days(&rows)
+    rows.iter().filter_map(|row| usage_day(row).transpose()).collect()
 }
 
 /// Deletes usage before a day, writers that have not written since, and leases of quotas.
@@ -133,11 +133,6 @@ pub(super) async fn sweep(tx: &mut AnyConnection, before: Day) -> sqlx::Result<u
     let writers = sqlx::query("DELETE FROM usage_flushes WHERE day < $1").bind(before.0);
     within(DELETION_MAX, writers.execute(tx)).await?;
     Ok(swept)
-}
-
-/// The days of all products that this version knows.
-fn usage_days(rows: &[AnyRow]) -> sqlx::Result<Vec<UsageDay>> {
-    rows.iter().filter_map(|row| usage_day(row).transpose()).collect()
 }
 
 /// `None` for a product unknown to this version.

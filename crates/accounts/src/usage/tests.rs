@@ -53,7 +53,7 @@ async fn usage_is_counted_by_product_and_day() {
         let (meter, account) = (hub(&database), account(&database).await);
         meter.call(account, Product::Football, NOON);
         meter.call(account, Product::Football, NOON);
-        meter.mcp_call(account, Product::Football, NOON);
+        meter.count(account, Product::Football, Call::Mcp.counts(), NOON);
         meter.call(account, Product::Odds, NOON - DAY_US);
         meter.socket(account, 1_500, 7, NOON);
         let football = Counts { mcp_calls: 1, ..calls(2) };

@@ -33,17 +33,12 @@ impl Network {
     /// Whether the network contains an address. IPv4 and IPv6 never match each other.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
-        match (self.address, address.to_canonical()) {
-            (IpAddr::V4(network), IpAddr::V4(host)) => {
-                let differ = network.to_bits() ^ host.to_bits();
-                differ.leading_zeros() >= self.prefix
-            }
-            (IpAddr::V6(network), IpAddr::V6(host)) => {
-                let differ = network.to_bits() ^ host.to_bits();
-                differ.leading_zeros() >= self.prefix
-            }
-            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => false,
-        }
+        let equal_bits = match (self.address, address.to_canonical()) {
+            (IpAddr::V4(own), IpAddr::V4(host)) => (own.to_bits() ^ host.to_bits()).leading_zeros(),
+            (IpAddr::V6(own), IpAddr::V6(host)) => (own.to_bits() ^ host.to_bits()).leading_zeros(),
+            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => return false,
+        };
+        equal_bits >= self.prefix
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) struct Ledger {
     entries: FxHashMap<Payer, Entry>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Entry {
     /// When its share will have paid for everything that it used.
     paid_at: Micros,
@@ -177,12 +177,8 @@ impl Ledger {
         }
         self.entries.entry(payer).or_insert_with(|| Entry {
             paid_at: now,
-            usual: Duration::ZERO,
-            longest: Duration::ZERO,
-            recent: [0; Pool::ALL.len()],
             halved_at: now,
-            queue: Arc::default(),
-            waiting: 0,
+            ..Entry::default()
         })
     }
 

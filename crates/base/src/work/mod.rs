@@ -16,7 +16,7 @@ mod time;
 use std::{
     future::{Future, poll_fn},
     net::{IpAddr, Ipv6Addr},
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -383,8 +383,13 @@ impl Permit {
 
     /// Runs a future and charges the processor time of the threads that polled it. Waiting is not counted.
     pub async fn run<F: Future>(mut self, future: F) -> F::Output {
-        let used = &mut self.used;
-        time::metered(future, |polled| *used += polled).await
+        let mut future = pin!(future);
+        poll_fn(|context| {
+            let (polled, used) = measure(|| future.as_mut().poll(context));
+            self.used += used;
+            polled
+        })
+        .await
     }
 
     /// Whether recent requests of its payer, or this one so far, were so long that it is to run in turn.

@@ -6,7 +6,7 @@ use std::{
     iter,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     task::{Context, Poll, Waker},
@@ -15,7 +15,7 @@ use std::{
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Payer;
+use super::{Payer, lock};
 
 /// The turns of all payers. Clones share them.
 ///
@@ -67,13 +67,9 @@ impl PollTurns {
         InTurn { future, payer, turns: self.clone(), id, waits_as: None }
     }
 
-    fn lock(&self) -> MutexGuard<'_, FxHashMap<Payer, Turns>> {
-        self.shared.payers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether a future may be polled; if not, it is woken for its turn.
     fn begin(&self, payer: Payer, id: u64, waker: &Waker) -> bool {
-        let mut payers = self.lock();
+        let mut payers = lock(&self.shared.payers);
         let turns = payers.entry(payer).or_default();
         if turns.granted.remove(&id) {
             return true;
@@ -93,7 +89,7 @@ impl PollTurns {
 
     /// After a poll: the turn goes to the one that has waited longest.
     fn end(&self, payer: Payer) {
-        let mut payers = self.lock();
+        let mut payers = lock(&self.shared.payers);
         let Some(turns) = payers.get_mut(&payer) else { return };
         let next = iter::from_fn(|| turns.queue.pop_front())
             .find_map(|id| turns.waiting.remove(&id).map(|waker| (id, waker)));
@@ -114,7 +110,7 @@ impl PollTurns {
 
     /// A future that waits, or was woken for its turn, is dropped or pays as another.
     fn leave(&self, payer: Payer, id: u64) {
-        let mut payers = self.lock();
+        let mut payers = lock(&self.shared.payers);
         let Some(turns) = payers.get_mut(&payer) else { return };
         turns.waiting.remove(&id);
         let had_turn = turns.granted.remove(&id);
@@ -138,16 +134,12 @@ impl TurnPayer {
 
     /// Sets who pays from the next poll on.
     pub fn set(&self, payer: Option<Payer>) {
-        *self.lock() = payer;
+        *lock(&self.0) = payer;
     }
 
     fn get(&self) -> Option<Payer> {
         // The hub's own work never waits.
-        self.lock().filter(|payer| *payer != Payer::Hub)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Payer>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).filter(|payer| *payer != Payer::Hub)
     }
 }
 
@@ -277,7 +269,7 @@ mod tests {
         assert!(poll(&mut first, &wakes[0]).is_ready());
         assert_eq!(wakes[1].count(), 1);
         assert!(poll(&mut second, &wakes[1]).is_ready());
-        assert!(turns.lock().is_empty());
+        assert!(lock(&turns.shared.payers).is_empty());
     }
 
     #[test]
@@ -294,7 +286,7 @@ mod tests {
         drop(granted);
         assert_eq!(wakes.each_ref().map(|woken| woken.count()), [1, 0, 1]);
         assert!(poll(&mut last, &wakes[2]).is_ready());
-        assert!(turns.lock().is_empty());
+        assert!(lock(&turns.shared.payers).is_empty());
     }
 
     #[test]
@@ -338,7 +330,7 @@ mod tests {
             assert!(poll(&mut future, &Arc::default()).is_pending());
         });
         assert!(poll(&mut future, &Arc::default()).is_ready());
-        assert!(turns.lock().is_empty());
+        assert!(lock(&turns.shared.payers).is_empty());
     }
 
     #[test]
@@ -356,7 +348,7 @@ mod tests {
         assert!(poll(&mut waiting, &woken).is_pending());
         assert_eq!(next.count(), 1, "it has passed its turn on");
         assert!(poll(&mut last, &next).is_ready());
-        assert!(turns.lock().is_empty());
+        assert!(lock(&turns.shared.payers).is_empty());
     }
 
     #[test]

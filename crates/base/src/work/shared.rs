@@ -19,14 +19,8 @@ static MAKING: Semaphore = Semaphore::const_new(MAKING_MAX);
 ///
 /// It is computed to the end, also if the one who asked has left: otherwise each of a thousand clients that leave at once
 /// would have it computed anew.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct SharedValue<T>(Arc<Mutex<Option<T>>>);
-
-impl<T> Clone for SharedValue<T> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
 
 impl<T> Default for SharedValue<T> {
     fn default() -> Self {

@@ -294,12 +294,6 @@ impl Identity {
         !self.decisions.is_empty()
     }
 
-    /// The number of present provider matches.
-    #[must_use]
-    pub fn match_count(&self) -> usize {
-        self.matches.len()
-    }
-
     /// The mapping of a match that the rule may no longer change.
     fn settled(&self, local_id: Id) -> Option<MatchMapping> {
         let judged = self.matches.get(&local_id).filter(|entry| entry.judged);

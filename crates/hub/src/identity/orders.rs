@@ -201,7 +201,9 @@ impl Identity {
         }
         others.sort_unstable();
         if others.is_empty() {
-            self.reject_doubts(local_id);
+            // It is split from all that it was suspected to be.
+            let pairs = self.doubts.pairs_with(local_id).collect::<Vec<_>>();
+            pairs.into_iter().for_each(|pair| self.split(pair));
             return Vec::new();
         }
         others.iter().for_each(|other| self.split(pair(local_id, *other)));
@@ -210,12 +212,6 @@ impl Identity {
         } else {
             self.release(local_id).into_iter().collect()
         }
-    }
-
-    /// Splits the match from all that it was suspected to be.
-    fn reject_doubts(&mut self, local_id: Id) {
-        let pairs = self.doubts.pairs_with(local_id).collect::<Vec<_>>();
-        pairs.into_iter().for_each(|pair| self.split(pair));
     }
 
     /// The match whose id all had keeps it; the others get that of the first of them.

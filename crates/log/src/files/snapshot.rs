@@ -20,12 +20,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fanout::Micros;
 use sha2::{Digest, Sha256};
 
 use super::{
     LogSettings,
-    moved::move_damaged,
     segment::number_in,
     sync::sync_names,
     version::{HeaderError, check_header},
@@ -173,45 +171,6 @@ impl SnapshotStore {
     pub fn read(&self, number: RecordNumber) -> Result<(u16, LogPosition, Vec<u8>), SnapshotError> {
         read(&path(&self.folder, number), number)
     }
-
-    /// Reads the newest snapshot that is whole. Damaged ones are moved to `damaged/`, with `now` in their name.
-    /// Those of a newer version stay. Both are reported with one line each.
-    ///
-    /// # Errors
-    ///
-    /// If the folder or a snapshot cannot be read: this may be temporary, so the snapshot stays.
-    pub fn read_newest(&self, now: Micros) -> io::Result<NewestSnapshot> {
-        let mut newest = NewestSnapshot::default();
-        for number in numbers(&self.folder)? {
-            match self.read(number) {
-                Ok(found) => {
-                    newest.found = Some(found);
-                    break;
-                }
-                // Another thread has deleted it since.
-                Err(SnapshotError::Storage { source, .. })
-                    if source.kind() == io::ErrorKind::NotFound => {}
-                Err(SnapshotError::Storage { source, .. }) => return Err(source),
-                Err(error @ SnapshotError::Damaged { .. }) => {
-                    newest.findings.push(error.to_string());
-                    move_damaged(&self.folder, &path(&self.folder, number), 0, 0, now).ok();
-                }
-                Err(error @ SnapshotError::NewerVersion { .. }) => {
-                    newest.findings.push(error.to_string());
-                }
-            }
-        }
-        Ok(newest)
-    }
-}
-
-/// What [`SnapshotStore::read_newest`] has found.
-#[derive(Debug, Default)]
-pub struct NewestSnapshot {
-    /// Format, position and state.
-    pub found: Option<(u16, LogPosition, Vec<u8>)>,
-    /// One line for each snapshot that cannot be used.
-    pub findings: Vec<String>,
 }
 
 fn read(path: &Path, number: RecordNumber) -> Result<(u16, LogPosition, Vec<u8>), SnapshotError> {

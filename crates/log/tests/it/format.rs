@@ -62,7 +62,7 @@ fn files_of_format_1_are_read() {
         assert_eq!(reader.next().unwrap(), Some(record));
     }
     let store = SnapshotStore::open(&settings(folder.path())).unwrap();
-    let (format, position, state) = store.read_newest(0).unwrap().found.unwrap();
+    let (format, position, state) = store.read(5).unwrap();
     assert_eq!((format, position.number, &*state), (7, 5, STATE));
 }
 

@@ -13,7 +13,7 @@ use hyper::{
 };
 use serde::Serialize;
 
-use super::{ServerParts, Shared, error::uniform};
+use super::{Shared, error::uniform};
 use crate::{log_state::LogState, supervisor};
 use cluster::{NodeHealth, Unready};
 
@@ -58,17 +58,12 @@ fn problem(log: &LogState, health: &NodeHealth, is_stopping: bool) -> Option<Str
     state.map(|(_, detail)| detail.to_owned()).or(refusal)
 }
 
-/// Prometheus text. It counts; it names no account and no key.
+/// All metrics, including current process figures, as Prometheus text. It counts; it names no account and no key.
 pub(crate) async fn metrics(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
     let text = HeaderValue::from_static("text/plain; version=0.0.4");
-    ([(CONTENT_TYPE, text)], all_metrics(&shared.parts))
-}
-
-/// All metrics, including current process figures, as Prometheus text.
-fn all_metrics(parts: &ServerParts) -> String {
     metrics_process::Collector::default().collect();
-    parts.admission.limits.work().export();
-    parts.metrics.render()
+    shared.parts.admission.limits.work().export();
+    ([(CONTENT_TYPE, text)], shared.parts.metrics.render())
 }
 
 #[cfg(test)]

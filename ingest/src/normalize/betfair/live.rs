@@ -118,10 +118,6 @@ impl Live {
         self.position.forget();
     }
 
-    fn is_of_another(&self, message: &MarketMessage<'_>) -> bool {
-        self.subscription.zip(message.id).is_some_and(|(ours, id)| ours != id)
-    }
-
     fn take(&mut self, message: MarketMessage<'_>) -> Normalized {
         let begins = position::begins_image(&message);
         let completes = position::completes(&message);
@@ -169,7 +165,7 @@ impl Interpret for Live {
                 return Err(refused);
             }
         };
-        if self.is_of_another(&message) {
+        if self.subscription.zip(message.id).is_some_and(|(ours, id)| ours != id) {
             return Ok(());
         }
         self.is_late = message.status == Some(LATE);

@@ -88,7 +88,8 @@ impl Interpreter {
     fn moment(&mut self, answer: &Answer, received: Micros) -> ResponseContext {
         self.answers += 1;
         let kind = ResponseKind::from_answer(answer, &self.events);
-        let newest = if self.recorded { newest_update(answer) } else { None };
+        let newest = || answer.events.iter().filter_map(newest_of_event).max();
+        let newest = if self.recorded { newest() } else { None };
         let now = answer.timestamp.or(newest).unwrap_or(received);
         let format = self.prices.detect(answer);
         ResponseContext { now, at: answer.timestamp, format, kind, answer: self.answers }
@@ -207,10 +208,6 @@ impl ResponseKind {
             true => Self::Upcoming,
         }
     }
-}
-
-fn newest_update(answer: &Answer) -> Option<Micros> {
-    answer.events.iter().filter_map(newest_of_event).max()
 }
 
 /// The newest `last_update` of an event.

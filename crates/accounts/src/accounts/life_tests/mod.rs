@@ -173,7 +173,9 @@ impl TestAccounts {
     }
 
     async fn find(&self, address: &str) -> Option<AccountId> {
-        self.accounts.find_account(&email(address)).await.unwrap()
+        let store = &self.accounts.shared.store;
+        let found = store.account_by_email(email(address).as_str()).await.unwrap();
+        found.map(|account| account.id)
     }
 
     async fn execute(&self, sql: &'static str) {

@@ -141,7 +141,8 @@ impl Paypal {
         &self,
         order: &Order,
     ) -> Result<ProviderStatus, ProviderError> {
-        let path = path_of(order)?;
+        let id = reported_id(order.checkout.as_deref())?;
+        let path = format!("/v2/checkout/orders/{id}");
         let response = self.send(self.client.get(&path)).await?;
         if response.status == StatusCode::NOT_FOUND {
             return Ok(ProviderStatus::closed());
@@ -279,11 +280,6 @@ fn amount(price: &Price) -> Value {
 
 fn checkout(value: Value) -> Result<PaypalOrder, ProviderError> {
     serde_json::from_value(value).map_err(|_| ProviderError::Unusable { why: "it is no order" })
-}
-
-fn path_of(order: &Order) -> Result<String, ProviderError> {
-    let checkout = reported_id(order.checkout.as_deref())?;
-    Ok(format!("/v2/checkout/orders/{checkout}"))
 }
 
 fn with_json(request: RequestBuilder, body: String) -> RequestBuilder {

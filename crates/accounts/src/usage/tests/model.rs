@@ -85,7 +85,7 @@ impl World {
                 self.count(product, Day::at(at(ago)), Call::Rest.counts());
             }
             Step::McpCall(product, ago) => {
-                meter.mcp_call(account, product, at(ago));
+                meter.count(account, product, Call::Mcp.counts(), at(ago));
                 self.count(product, Day::at(at(ago)), Call::Mcp.counts());
             }
             Step::Reserve(product, ago) => {

@@ -83,12 +83,6 @@ impl Event {
         let sport = self.sport.unwrap_or(self.default_sport);
         ChannelId::new(format!("{MARK}{sport}/{}", self.id))
     }
-
-    /// The channel of one bookmaker's prices for it.
-    #[must_use]
-    pub fn book_channel(&self, slug: &str) -> ChannelId {
-        ChannelId::new(format!("{}/{slug}", self.channel()))
-    }
 }
 
 /// What the name of a channel of this dialect stands for.
@@ -394,7 +388,7 @@ mod tests {
     #[test]
     fn channel_names_are_parsed_back_to_the_match() {
         let event = BOTH.event(7, "tennis").expect("a sport of the socket");
-        let name = event.book_channel("bet-fair");
+        let name = ChannelId::new(format!("{}/bet-fair", event.channel()));
         let read = EventChannel::parse(name.as_str()).expect("a channel of this dialect");
         assert_eq!(read, EventChannel { sport: "tennis", id: 7, book: Some("bet-fair") });
         assert_eq!(read.event(&BOTH), Some(event));

@@ -80,7 +80,7 @@ impl Match {
         sources: &[Source],
         delta: &mut MatchDelta,
     ) {
-        let local_id = contribution.fixture_id();
+        let local_id = contribution.members[0].id;
         let fixture = Fact::Fixture(contribution.fixture.clone());
         let fixture = if swapped { fixture.swapped() } else { fixture };
         for source in contribution.sources() {
@@ -167,10 +167,6 @@ impl ProviderContribution {
         sources.sort_unstable_by_key(|source| source.0);
         sources.dedup();
         sources
-    }
-
-    fn fixture_id(&self) -> Id {
-        self.members[0].id
     }
 }
 

@@ -138,7 +138,7 @@ impl Football {
                 .map(|side| self.stats_fact(side))
                 .into_iter()
                 .chain(self.people_facts())
-                .chain(self.analysis_facts())
+                .chain(self.analysis.iter().flat_map(|it| it.facts()).map(FootballFact::Analysis))
                 .collect(),
             (FactKind::Ball, _) => self.ball.map(FootballFact::Ball).into_iter().collect(),
             (FactKind::Score, None) => self.period_start_facts(),
@@ -190,11 +190,6 @@ impl Football {
             values: it.values.iter().map(|(stat, n)| (*stat, *n)).collect(),
         });
         line_ups.chain(players)
-    }
-
-    fn analysis_facts(&self) -> impl Iterator<Item = FootballFact> {
-        let analysis = self.analysis.iter();
-        analysis.flat_map(|it| it.facts()).map(FootballFact::Analysis)
     }
 
     /// A free incident id: the source's own, or with a suffix for the source.

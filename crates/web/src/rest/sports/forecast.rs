@@ -41,7 +41,8 @@ impl Forecast {
                 Some(_) => None,
                 None => table.chance(record.summary.sides?),
             };
-            expected.or_else(chance).map(Self::of_elo)
+            let first = expected.or_else(chance)?;
+            Some(Self { first, draw: None, second: 1.0 - first, model: Model::Elo })
         })
     }
 
@@ -60,10 +61,6 @@ impl Forecast {
             second: second / sum,
             model: Model::Consensus,
         })
-    }
-
-    fn of_elo(first: f64) -> Self {
-        Self { first, draw: None, second: 1.0 - first, model: Model::Elo }
     }
 
     /// 0 or 1: the favourite.
