@@ -429,7 +429,7 @@ impl Session {
     fn beat(&mut self, frame: &Frame<'_>, now: Millis) {
         self.hub_is_stale = false;
         // Values may be held back for as long as the rate says.
-        let due = now + self.every_ms + self.beat_ms / 2;
+        let due = now.saturating_add(self.every_ms).saturating_add(self.beat_ms / 2);
         for (name, head) in &frame.heads {
             let Some(channel) = self.followed(name) else { continue };
             if channel.image_due.is_none() && !channel.epoch.is_empty() && *head <= channel.seq {

@@ -306,8 +306,11 @@ fn on_panic(info: &PanicHookInfo<'_>) {
     let message = one_line(info.payload_as_str().unwrap_or("no message"));
     let location = info.location().map(ToString::to_string).unwrap_or_default();
     match PART.try_with(Clone::clone) {
-        Ok(Some(part)) => fail(&part.name, format_args!("panicked: {message} ({location})")),
-        Ok(None) | Err(_) => {
+        // Late parts of an earlier run are ignored.
+        Ok(Some(part)) if part.run == progress().run => {
+            fail(&part.name, format_args!("panicked: {message} ({location})"));
+        }
+        Ok(_) | Err(_) => {
             counter!("matchwire_panics_total").increment(1);
             error!(location, "a request handler or background task panicked: {message}");
         }

@@ -34,8 +34,8 @@ impl Network {
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         let equal_bits = match (self.address, address.to_canonical()) {
-            (IpAddr::V4(own), IpAddr::V4(host)) => (own.to_bits() ^ host.to_bits()).leading_zeros(),
-            (IpAddr::V6(own), IpAddr::V6(host)) => (own.to_bits() ^ host.to_bits()).leading_zeros(),
+            (IpAddr::V4(net), IpAddr::V4(host)) => (net.to_bits() ^ host.to_bits()).leading_zeros(),
+            (IpAddr::V6(net), IpAddr::V6(host)) => (net.to_bits() ^ host.to_bits()).leading_zeros(),
             (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => return false,
         };
         equal_bits >= self.prefix

@@ -105,6 +105,8 @@ impl ChannelPositions {
             Ok(Effect::Ended(channels)) => self.handle_end(frame, channels, &mut effect),
             Ok(Effect::Refused(names)) => self.handle_refusal(frame, names, &mut effect),
             Ok(Effect::None) => self.handle_other(frame, &mut effect),
+            // Without this answer it would never be complete.
+            Err(error) if frame.kind == "subscribed" => return Err(error),
             Err(error) => self.skip(&error),
         }
         self.session.tick(now)?;
@@ -148,7 +150,7 @@ impl ChannelPositions {
                 }
                 // There was room for all other channels, so they are not given up.
                 "limit" if self.beats > 0 => {
-                    tracing::warn!(ch = name.as_str(), "no room at the upstream hub");
+                    base::log_limited!(warn, ch = name.as_str(), "no room at the upstream hub");
                     self.counts.insert(name, 0);
                 }
                 code @ ("bad_channel" | "bad_command" | "limit") => {
