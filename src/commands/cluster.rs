@@ -239,6 +239,7 @@ mod tests {
             leads,
             ready: true,
             drained: false,
+            refused: false,
             in_sync: true,
             seq: 9,
             number: 7,

@@ -50,6 +50,9 @@ pub struct Beat {
     pub ready: bool,
     /// Whether an operator has taken it out of service.
     pub drained: bool,
+    /// Whether it leads and the log refuses its records: nobody has what happens now.
+    #[serde(default)]
+    pub refused: bool,
     /// Whether it could take over without a new generation.
     pub in_sync: bool,
     /// The sequence in the stream of the last message that it has applied, or appended if it leads.
@@ -287,6 +290,7 @@ mod tests {
             leads: false,
             ready: true,
             drained: false,
+            refused: false,
             in_sync: false,
             seq: 1,
             number: 1,

@@ -161,7 +161,7 @@ impl TestCluster<'_> {
         Ok((recorder, ready))
     }
 
-    /// Each node answers calls with what it has.
+    /// Each node answers calls with what it has, and says that this may be old.
     async fn answer_calls(&self) -> Result<(), String> {
         let token = format!("Token {}", self.key);
         for node in &self.nodes {
@@ -169,6 +169,15 @@ impl TestCluster<'_> {
             let response = http::get(&node.site.address, "/api/v2/events/?limit=1", &headers).await;
             if !matches!(&response, Ok(response) if response.status == 200) {
                 return Err(format!("node {} answers {response:?}", node.name));
+            }
+            let until = Instant::now() + COMPARED_WITHIN;
+            while let Ok(response) = http::get(&node.site.address, "/readyz", &[]).await
+                && response.status == 200
+            {
+                if Instant::now() >= until {
+                    return Err(format!("node {} is ready without a stream", node.name));
+                }
+                sleep(Duration::from_millis(100)).await;
             }
         }
         Ok(())

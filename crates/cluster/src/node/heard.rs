@@ -3,7 +3,7 @@
 use base::Micros;
 use tokio::time::Instant;
 
-use crate::{Body, Message};
+use crate::{Beat, Body, Message};
 
 /// What a node that follows knows of the leader.
 pub(super) struct Heard {
@@ -58,8 +58,18 @@ impl Heard {
         self.leader = Some(node.clone());
     }
 
+    /// The leader's beat was heard at this time, and this node has the messages up to `reached`. A leader whose log
+    /// refuses records is alive, and knows more than its messages tell.
+    pub(super) fn beat(&mut self, beat: &Beat, at: Instant, reached: u64) {
+        self.note(at);
+        if !beat.refused {
+            self.told(beat.seq, at);
+            self.has(reached);
+        }
+    }
+
     /// A beat that was heard at this time says that the leader had this message.
-    pub(super) fn told(&mut self, seq: u64, at: Instant) {
+    fn told(&mut self, seq: u64, at: Instant) {
         // A leader does not go back. If it has less than what is awaited, that was a message of a stream that is gone.
         if self.awaited.is_none_or(|(awaited, _)| seq < awaited) {
             self.awaited = Some((seq, at));
@@ -116,6 +126,34 @@ mod tests {
         assert_ne!(heard.complete_at, second);
         heard.has(30);
         assert_eq!(heard.complete_at, second);
+    }
+
+    #[test]
+    fn beats_of_a_leader_whose_log_refuses_records_complete_nothing() {
+        let beat = |refused| Beat {
+            node: "a".to_owned(),
+            role: crate::Role::All,
+            version: String::new(),
+            term: 1,
+            leads: true,
+            ready: !refused,
+            drained: false,
+            refused,
+            in_sync: true,
+            seq: 7,
+            number: 7,
+            chain: [0; 16],
+            lag_ms: 0,
+            sockets: 0,
+            formats: crate::Formats::default(),
+            at: 0,
+        };
+        let mut heard = Heard::new();
+        let [complete, second, third] = [0, 1, 2].map(|s| heard.at + Duration::from_secs(s));
+        heard.beat(&beat(true), second, 7);
+        assert_eq!((heard.at, heard.complete_at), (second, complete), "it is alive");
+        heard.beat(&beat(false), third, 7);
+        assert_eq!((heard.at, heard.complete_at), (third, third));
     }
 
     #[test]

@@ -170,9 +170,7 @@ impl Node {
                         if leader.beat.formats != FORMATS {
                             return Err(ClusterFailure::OtherFormats(leader.beat.node));
                         }
-                        heard.note(leader.at);
-                        heard.told(leader.beat.seq, leader.at);
-                        heard.has(self.reached.seq);
+                        heard.beat(&leader.beat, leader.at, self.reached.seq);
                         following.note_end(leader.beat.seq);
                     }
                 }
@@ -447,6 +445,7 @@ impl BeatMaker {
         let term = held.map_or(reached.term, |held| held.term);
         self.parts.health.set(Unready::Behind, is_stale);
         let drained = self.parts.health.has(Unready::Drained);
+        let refused = leads && self.parts.log_state.refused_since().is_some();
         let lag_ms = if leads { 0 } else { u64::try_from((now() - end.at) / 1000).unwrap_or(0) };
         gauge!("matchwire_cluster_leads").set(f64::from(u8::from(leads)));
         gauge!("matchwire_cluster_term").set(term as f64);
@@ -457,8 +456,9 @@ impl BeatMaker {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             term,
             leads,
-            ready: !is_stale && !drained,
+            ready: !is_stale && !drained && !refused,
             drained,
+            refused,
             in_sync: true,
             seq: held.map_or(reached.seq, |held| held.seq),
             number: end.number,

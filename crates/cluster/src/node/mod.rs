@@ -262,6 +262,7 @@ mod tests {
             leads,
             ready,
             drained: false,
+            refused: false,
             in_sync: true,
             seq: 9,
             number: 7,

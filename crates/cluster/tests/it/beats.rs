@@ -13,6 +13,7 @@ fn beat(node: &str, term: u64, leads: bool) -> Beat {
         leads,
         ready: true,
         drained: false,
+        refused: false,
         in_sync: true,
         seq: 5,
         number: 9,
