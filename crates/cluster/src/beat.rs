@@ -51,7 +51,6 @@ pub struct Beat {
     /// Whether an operator has taken it out of service.
     pub drained: bool,
     /// Whether it leads and the log refuses its records: nobody has what happens now.
-    #[serde(default)]
     pub refused: bool,
     /// Whether it could take over without a new generation.
     pub in_sync: bool,
