@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn beats_of_a_leader_whose_log_refuses_records_complete_nothing() {
-        let beat = |refused| Beat {
+        let beat = |refused: bool| Beat {
             node: "a".to_owned(),
             role: crate::Role::All,
             version: String::new(),
