@@ -140,7 +140,7 @@ impl Session {
         channel.judge(now, self.is_open, self.hub_is_stale)
     }
 
-    /// Whether the hub has answered all that this connection asked for.
+    /// Whether the hub has answered all requests of this connection.
     #[must_use]
     pub fn is_answered(&self) -> bool {
         self.is_open && self.asked.is_empty()

@@ -14,7 +14,7 @@ use crate::{
     products::{Catalogue, Product},
 };
 
-/// What is asked for.
+/// What a caller requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resource {
     /// A path of a product, or its MCP server.

@@ -18,7 +18,7 @@ static MAKING: Semaphore = Semaphore::const_new(MAKING_MAX);
 /// A value that the first who asks for it computes while the others wait; clones share it.
 ///
 /// It is computed to the end, also if the one who asked has left: otherwise each of a thousand clients that leave at once
-/// would have it computed anew.
+/// would start the computation again.
 #[derive(Debug, Clone)]
 pub struct SharedValue<T>(Arc<Mutex<Option<T>>>);
 

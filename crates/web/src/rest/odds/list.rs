@@ -121,7 +121,7 @@ impl OddsQuery {
         let OfMarket { market, outcome } = OfMarket::read(params)?;
         let (market, line, outcome) = market_of(market, outcome.as_deref())?;
         let slugs = OfBookmakers::read(params)?.bookmaker_slug;
-        // Who may not see them is told so before other values are read.
+        // A caller without access is refused before other values are read.
         let bookmakers = bookmakers(api, caller, slugs.as_deref())?;
         let wanted = OddsParams::read(params)?;
         let mut filter = OddsFilter {
