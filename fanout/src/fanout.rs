@@ -318,6 +318,23 @@ impl Fanout {
         self.send(requester.shard, ShardMessage::Response(requester, response, cost));
     }
 
+    /// The same with several responses: each shard wakes once.
+    pub fn respond_all(
+        &self,
+        responses: impl IntoIterator<Item = (Requester, HostResponse, Cost)>,
+    ) {
+        let mut messages: Vec<_> = self.shared.mailboxes.iter().map(|_| Vec::new()).collect();
+        for (requester, response, cost) in responses {
+            let message = ShardMessage::Response(requester, response, cost);
+            messages[requester.shard].push(message);
+        }
+        for (mailbox, messages) in self.shared.mailboxes.iter().zip(messages) {
+            if !messages.is_empty() {
+                mailbox.push(messages);
+            }
+        }
+    }
+
     /// Says that the response to a request of [`Host::submit`] comes later: the requests of others do not wait for it.
     pub fn defer(&self, requester: Requester) {
         self.send(requester.shard, ShardMessage::Deferred(requester));

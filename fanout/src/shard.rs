@@ -218,6 +218,8 @@ impl Shard {
         if now >= self.schedule.tick_due {
             self.tick(now);
         }
+        // Those of all connections together, so that the host wakes once.
+        self.submit_waiting(now);
         self.hang_up();
         self.charge_used();
         let is_scanning = self.scan(now);
@@ -270,7 +272,6 @@ impl Shard {
             }
             ShardMessage::Deferred(Requester { generation, payer, .. }) => {
                 self.requests.defer(payer, generation);
-                self.submit_waiting(now);
             }
             ShardMessage::Replay(requester, response) => {
                 self.handle_replay(requester, response, now);
@@ -307,7 +308,6 @@ impl Shard {
             .apply_answer(requester, |subscribers| subscribers.apply_response(slot, response, now));
         self.answering += used;
         self.requests.done(payer, slot, generation, cost.used + used);
-        self.submit_waiting(now);
     }
 
     fn handle_replay(&mut self, requester: Requester, response: ReplayResponse, now: Micros) {
@@ -352,7 +352,6 @@ impl Shard {
                     let is_dear = picks || request.is_dear();
                     let waiting = WaitingRequest { slot, generation, request };
                     self.requests.push(payer, waiting, is_dear);
-                    self.submit_waiting(now);
                 }
                 Effect::Replay(replay, command) => {
                     let requester = Requester { shard: self.number, slot, generation, payer };

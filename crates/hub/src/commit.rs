@@ -5,6 +5,7 @@
 //! the feeds.
 
 use std::{
+    mem,
     sync::{
         Arc,
         mpsc::{Receiver, SyncSender, TrySendError},
@@ -50,7 +51,7 @@ pub(crate) enum WriterOutput {
         /// Those of its messages that are traced.
         traced: Vec<TracedMessage>,
     },
-    Answer(Answer),
+    Answers(Vec<Answer>),
     /// Turns that another node has committed.
     Followed(FollowedTurns),
 }
@@ -143,19 +144,19 @@ impl Committer {
                         if !self.commit(&mut turns) {
                             return self.log;
                         }
-                        answers.drain(..).for_each(|answer| self.answer(answer));
+                        self.answer(mem::take(&mut answers));
                         turns.push(WaitingTurn { turn, oldest, decisions, traced });
                         next = outputs.try_recv().ok();
                     }
-                    WriterOutput::Answer(answer) => {
-                        answers.push(answer);
+                    WriterOutput::Answers(more) => {
+                        answers.extend(more);
                         next = outputs.try_recv().ok();
                     }
                     WriterOutput::Followed(followed) => {
                         if !self.commit(&mut turns) {
                             return self.log;
                         }
-                        answers.drain(..).for_each(|answer| self.answer(answer));
+                        self.answer(mem::take(&mut answers));
                         if !self.follow(followed) {
                             return self.log;
                         }
@@ -166,7 +167,7 @@ impl Committer {
             if !self.commit(&mut turns) {
                 return self.log;
             }
-            answers.into_iter().for_each(|answer| self.answer(answer));
+            self.answer(answers);
         }
         self.log
     }
@@ -289,19 +290,23 @@ impl Committer {
         true
     }
 
-    fn answer(&self, answer: Answer) {
-        // Requesters may be gone.
-        match answer {
-            Answer::FanOut(requester, response, cost) => {
-                self.fanout.respond(requester, response, cost);
+    fn answer(&self, answers: Vec<Answer>) {
+        let mut responses = Vec::new();
+        for answer in answers {
+            // Requesters may be gone.
+            match answer {
+                Answer::FanOut(requester, response, cost) => {
+                    responses.push((requester, response, cost));
+                }
+                Answer::Deferred(requester) => self.fanout.defer(requester),
+                Answer::CaughtUp(reply, response) => drop(reply.send(response)),
+                Answer::Image(reply, image) => drop(reply.send(image)),
+                Answer::Pushed(reply, answer) => drop(reply.send(answer)),
+                Answer::Yielded(reply) => drop(reply.send(())),
+                Answer::Committed(reply, last) => drop(reply.send(last)),
             }
-            Answer::Deferred(requester) => self.fanout.defer(requester),
-            Answer::CaughtUp(reply, response) => drop(reply.send(response)),
-            Answer::Image(reply, image) => drop(reply.send(image)),
-            Answer::Pushed(reply, answer) => drop(reply.send(answer)),
-            Answer::Yielded(reply) => drop(reply.send(())),
-            Answer::Committed(reply, last) => drop(reply.send(last)),
         }
+        self.fanout.respond_all(responses);
     }
 }
 

@@ -109,6 +109,5 @@ impl Shard {
                 self.read_soon(slot);
             }
         }
-        self.submit_waiting(now);
     }
 }

@@ -86,6 +86,8 @@ pub(super) struct Writer {
     push_deadlines: PushDeadlines,
     push_order: PushOrder,
     outputs: SyncSender<WriterOutput>,
+    /// Those since the last output.
+    answers: Vec<Answer>,
     documents: DocumentReaders,
     /// The earliest receive time of the inputs applied since the last turn.
     oldest: Option<Micros>,
@@ -123,6 +125,7 @@ impl Writer {
             states,
             push_deadlines,
             outputs,
+            answers: Vec::new(),
             documents: DocumentReaders::new(thread_time),
             oldest: None,
             delays: FeedDelays::default(),
@@ -196,12 +199,13 @@ impl Writer {
                 } else {
                     break;
                 };
-                let Some(work) = work else { return };
+                let Some(work) = work else { return self.hand_over_answers() };
                 spent = spent + work;
                 if spent.bytes >= QUESTION_WORK_PER_TURN || spent.used >= QUESTION_TIME_PER_TURN {
                     break;
                 }
             }
+            self.hand_over_answers();
         }
     }
 
@@ -398,13 +402,22 @@ impl Writer {
         }
     }
 
-    fn answer(&self, answer: Answer) {
-        self.hand_over(WriterOutput::Answer(answer));
+    /// Answers after the outputs so far, and before the next one.
+    fn answer(&mut self, answer: Answer) {
+        self.answers.push(answer);
     }
 
-    fn hand_over(&self, output: WriterOutput) {
+    fn hand_over(&mut self, output: WriterOutput) {
+        self.hand_over_answers();
         // The committer is gone if it has failed or another node leads, and then the hub stops.
         self.outputs.send(output).ok();
+    }
+
+    /// Hands the answers of the turn over together, so that the committer and the shards wake once.
+    fn hand_over_answers(&mut self) {
+        if !self.answers.is_empty() {
+            self.outputs.send(WriterOutput::Answers(mem::take(&mut self.answers))).ok();
+        }
     }
 
     /// Answers a request. Returns its cost, or `None` if it is the last one.
@@ -507,8 +520,8 @@ impl Writer {
     }
 
     /// Tells the shard of a reader that waits that others need not.
-    fn defer(&self, requester: Option<Requester>) -> Cost {
-        requester.into_iter().for_each(|requester| self.answer(Answer::Deferred(requester)));
+    fn defer(&mut self, requester: Option<Requester>) -> Cost {
+        self.answers.extend(requester.map(Answer::Deferred));
         Cost::default()
     }
 
