@@ -25,7 +25,7 @@ const EVENTS_MAX: usize = 500;
 const LINE_MAX: usize = 75;
 
 params! {
-    struct Filters for MatchParams {
+    struct CalendarParams for MatchParams {
         date_from: Begin = DATE_FROM,
         date_to: End = DATE_TO,
         league_id: Ids = "One or more leagues",
@@ -36,7 +36,7 @@ params! {
 endpoints! {
     /// Its matches for calendar programs, as `text/calendar`: those of the last year and all to come, at most 500. Matches without a
     /// known day are left out.
-    "/api/v2/teams/{id}/calendar/", params(request::spec(&[Filters::PARAMS])),
+    "/api/v2/teams/{id}/calendar/", params(request::spec(&[CalendarParams::PARAMS])),
         answers(String, content_type = "text/calendar"), |request| calendar(&request);
 }
 
@@ -45,7 +45,7 @@ fn calendar(request: &ApiRequest) -> ApiResult {
     let query = MatchQuery {
         team: Some(team.id),
         window: Window { offset: 0, limit: EVENTS_MAX },
-        ..request.match_query(&Filters::read(&request.params)?)?
+        ..request.match_query(&CalendarParams::read(&request.params)?)?
     };
     let from = query.from.or_else(|| query.before.is_none().then_some(matches.now - PAST_US));
     let found = matches.find(&MatchQuery { from, ..query });

@@ -63,14 +63,14 @@ enum Found {
 }
 
 params! {
-    struct Search {
+    struct SearchParams {
         #[required]
         q: Query = "A name or a part of it, at least two characters; `Alpha v Beta` for matches",
         kinds as "type": SearchTypes = "Only these, separated by commas: team, league, player, manager, referee, venue, match",
     }
 }
 
-const SPEC: Spec = request::spec(&[Search::PARAMS]).paged();
+const SPEC: Spec = request::spec(&[SearchParams::PARAMS]).paged();
 
 endpoints! {
     /// Teams, leagues, people, venues and matches of football by name, the best fit first. Case, marks and spelling do not matter.
@@ -79,7 +79,7 @@ endpoints! {
 
 fn search(request: &ApiRequest) -> ApiResult {
     let expected = "q is to be a text of at least two characters.";
-    let Search { q, kinds } = Search::read(&request.params)?;
+    let SearchParams { q, kinds } = SearchParams::read(&request.params)?;
     let text = q.filter(|text| text.chars().count() >= CHARS_MIN);
     let text = text.ok_or_else(|| ApiError::BadParameter(expected.to_owned()))?;
     let is_wanted = |kind: &str| kinds.is_empty() || kinds.contains(&kind);

@@ -6,7 +6,7 @@ use facts::event::Sport;
 use serde::Serialize;
 
 use super::{
-    request::{self, League, Search},
+    request::{self, LeagueParams, SearchParams},
     shape::{LeagueRow, NamedRow, PersonRow, TeamRow, side_kind},
     sport_stats::SportStats,
 };
@@ -17,29 +17,30 @@ use crate::{
 use history::query::{Entity, EntityKind};
 
 params! {
-    struct OfCountry { country: Country = "Country code (ISO 3166-1 alpha-2), or the country as the feed names it." }
-    struct OfTeam { team: Ids = "One or more teams." }
-    struct Inactive { include_inactive: Flag = "Include those without a match in the last year." }
+    struct CountryParams { country: Country = "Country code (ISO 3166-1 alpha-2), or the country as the feed names it." }
+    struct CurrentTeamParams { team: Ids = "One or more teams." }
+    struct InactiveParams { include_inactive: Flag = "Include those without a match in the last year." }
 }
 
 /// The parameters of lists of named entities.
-pub(super) const NAMED: Spec = request::spec(&[Search::PARAMS, OfCountry::PARAMS])
-    .hiding(&[League::PARAMS, OfTeam::PARAMS])
+pub(super) const NAMED: Spec = request::spec(&[SearchParams::PARAMS, CountryParams::PARAMS])
+    .hiding(&[LeagueParams::PARAMS, CurrentTeamParams::PARAMS])
     .paged();
 
 /// The parameters of lists of people in teams.
-pub(super) const PEOPLE: Spec = request::spec(&[Search::PARAMS, OfCountry::PARAMS, OfTeam::PARAMS])
-    .hiding(&[League::PARAMS])
-    .paged();
+pub(super) const PEOPLE: Spec =
+    request::spec(&[SearchParams::PARAMS, CountryParams::PARAMS, CurrentTeamParams::PARAMS])
+        .hiding(&[LeagueParams::PARAMS])
+        .paged();
 
 /// The parameters of lists of leagues and tournaments.
 pub(super) const LEAGUES: Spec =
-    request::spec(&[Search::PARAMS, OfCountry::PARAMS, Inactive::PARAMS]).paged();
+    request::spec(&[SearchParams::PARAMS, CountryParams::PARAMS, InactiveParams::PARAMS]).paged();
 
 /// Leagues or tournaments: those with the most matches first, since no feed says which ones matter.
 pub(super) async fn leagues(request: &ApiRequest, sport: Sport) -> ApiResult {
     let sport_stats = request.sport_stats(sport).await?;
-    let all = Inactive::read(&request.params)?.include_inactive.unwrap_or(false);
+    let all = InactiveParams::read(&request.params)?.include_inactive.unwrap_or(false);
     let now = clock::now();
     let edition = |league: &Entity| sport_stats.edition(league.id);
     let is_active = |league: &Entity| edition(league).is_none_or(|it| it.is_active(now));
@@ -89,7 +90,7 @@ pub(super) async fn side<T: Serialize>(
 
 /// People who are not a side of a match: players of teams, managers.
 pub(super) fn people(request: &ApiRequest, sport: Sport, kind: EntityKind) -> ApiResult {
-    let OfTeam { team } = OfTeam::read(&request.params)?;
+    let CurrentTeamParams { team } = CurrentTeamParams::read(&request.params)?;
     let mut people = of_kind(request, sport, kind)?;
     people.retain(|person| team.passes(person.parent));
     request.page_of(CacheControl::REFERENCE, &people, |it| PersonRow::new(&request.api, it))
@@ -120,8 +121,8 @@ fn of_kind(
     sport: Sport,
     kind: EntityKind,
 ) -> Result<Vec<Arc<Entity>>, ApiError> {
-    let Search { search } = Search::read(&request.params)?;
-    let OfCountry { country } = OfCountry::read(&request.params)?;
+    let SearchParams { search } = SearchParams::read(&request.params)?;
+    let CountryParams { country } = CountryParams::read(&request.params)?;
     Ok(request.api.history.entities(kind, |entity| {
         entity.sport == sport
             && search.is_in(&entity.name)

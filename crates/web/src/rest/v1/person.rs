@@ -98,26 +98,26 @@ impl Player {
 }
 
 params! {
-    struct Players {
+    struct PlayersParams {
         team: Ids = "One or more current teams",
         national_team: Id = "No feed reports it: an ID matches no player",
         nationality: Country = "",
         position: Word = "",
         name: Name = NAME,
     }
-    struct Managers {
+    struct ManagersParams {
         team: Ids = "One or more current teams",
         country: Country = "",
         name: Name = NAME,
     }
-    struct Referees { country: Country = "", name: Name = NAME }
+    struct RefereesParams { country: Country = "", name: Name = NAME }
 }
 
-const PLAYERS: Spec = Spec { aliases: CURRENT_TEAM, ..request::spec(&[Players::PARAMS]) };
+const PLAYERS: Spec = Spec { aliases: CURRENT_TEAM, ..request::spec(&[PlayersParams::PARAMS]) };
 
-const MANAGERS: Spec = Spec { aliases: CURRENT_TEAM, ..request::spec(&[Managers::PARAMS]) };
+const MANAGERS: Spec = Spec { aliases: CURRENT_TEAM, ..request::spec(&[ManagersParams::PARAMS]) };
 
-const REFEREES: Spec = request::spec(&[Referees::PARAMS]);
+const REFEREES: Spec = request::spec(&[RefereesParams::PARAMS]);
 
 /// The member of rows is accepted as well.
 const CURRENT_TEAM: &[(&str, &str)] = &[("current_team", "team")];
@@ -145,7 +145,7 @@ endpoints! {
 
 fn players(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let filters = Players::read(query.params)?;
+    let filters = PlayersParams::read(query.params)?;
     let all = football_entities(&request.api, EntityKind::Player, |entity| {
         filters.national_team.is_none()
             && filters.team.passes(entity.parent)
@@ -264,7 +264,7 @@ impl Manager {
 
 async fn managers(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let Managers { team, country, name } = Managers::read(query.params)?;
+    let ManagersParams { team, country, name } = ManagersParams::read(query.params)?;
     let all = football_entities(&request.api, EntityKind::Manager, |entity| {
         team.passes(entity.parent)
             && country.passes(entity.country.as_deref())
@@ -302,7 +302,7 @@ pub(super) struct Referee {
 
 fn referees(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let Referees { country, name } = Referees::read(query.params)?;
+    let RefereesParams { country, name } = RefereesParams::read(query.params)?;
     let all = football_entities(&request.api, EntityKind::Referee, |entity| {
         country.passes(entity.country.as_deref()) && name.is_in(&entity.name)
     });

@@ -17,7 +17,7 @@ use record::{Key, MatchRecord, Vocabulary};
 
 const SPORT: Sport = Sport::Basketball;
 
-match_lists!(League, Team, "scheduled, live, finished");
+match_lists!(LeagueParams, TeamParams, "scheduled, live, finished");
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct BasketballEvent {

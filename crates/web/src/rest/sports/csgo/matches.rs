@@ -18,7 +18,7 @@ use record::{Key, MatchRecord, Vocabulary};
 
 const SPORT: Sport = Sport::Cs2;
 
-match_lists!(Tournament, Team, "notstarted, inprogress, finished");
+match_lists!(TournamentParams, TeamParams, "notstarted, inprogress, finished");
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct CsgoMatch {

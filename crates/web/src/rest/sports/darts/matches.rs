@@ -19,7 +19,7 @@ use record::{EntityRef, Key, MatchRecord, Vocabulary};
 
 const SPORT: Sport = Sport::Darts;
 
-match_lists!(Tournament, Player, "scheduled, live, finished, walkover");
+match_lists!(TournamentParams, PlayerParams, "scheduled, live, finished, walkover");
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DartsMatch {

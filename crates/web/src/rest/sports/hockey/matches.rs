@@ -18,7 +18,7 @@ use record::{Key, MatchRecord, MatchSummary, Vocabulary};
 
 const SPORT: Sport = Sport::Hockey;
 
-match_lists!(League, Team, "scheduled, live, finished, awarded");
+match_lists!(LeagueParams, TeamParams, "scheduled, live, finished, awarded");
 
 /// Periods of regular time; a fourth is overtime, a fifth the shoot-out.
 const PERIODS: usize = 3;

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::{
     super::{
         price::{self, Movement, Source},
-        request::{self, DAY, NONE, Search},
+        request::{self, DAY, NONE, SearchParams},
         shape::NamedRow,
     },
     card::{self, RaceCard, Runner},
@@ -82,14 +82,14 @@ struct RunnerBook {
 }
 
 params! {
-    struct Runners {
+    struct RunnersParams {
         race: Ids = "One or more races.",
         horse: Ids = "One or more horses.",
         jockey: Ids = "One or more jockeys.",
     }
 }
 
-const NAMED: Spec = request::spec(&[Search::PARAMS]).paged();
+const NAMED: Spec = request::spec(&[SearchParams::PARAMS]).paged();
 
 const TRAINERS: Spec =
     request::spec(&[&[Param::new::<Name>("search", "Part of the name")]]).paged();
@@ -97,7 +97,7 @@ const TRAINERS: Spec =
 endpoints! {
     /// Horses in races. Without a race, horse or jockey: races of the last three and the next seven
     /// days.
-    "/horseracing/api/v2/runners/", params(request::spec(&[Runners::PARAMS]).paged()), answers(Page<RunnerRow>),
+    "/horseracing/api/v2/runners/", params(request::spec(&[RunnersParams::PARAMS]).paged()), answers(Page<RunnerRow>),
         |request| list(&request).await;
 
     /// One horse in one race.
@@ -131,7 +131,7 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
-    let Runners { race, horse, jockey } = Runners::read(&request.params)?;
+    let RunnersParams { race, horse, jockey } = RunnersParams::read(&request.params)?;
     let is_free = ![&race, &horse, &jockey].iter().any(|filter| filter.is_set());
     let near = now() - PAST_DAYS * DAY..now() + COMING_DAYS * DAY;
     let is_near = |start: Micros| near.contains(&start);
@@ -167,7 +167,7 @@ async fn odds(request: &ApiRequest) -> ApiResult {
 
 async fn horses(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
-    let Search { search } = Search::read(&request.params)?;
+    let SearchParams { search } = SearchParams::read(&request.params)?;
     let horses = known_horses(all.iter().map(AsRef::as_ref));
     let horses: Vec<_> =
         horses.into_iter().filter(|(horse, _)| search.is_in(&horse.name)).collect();
@@ -184,7 +184,7 @@ async fn horse(request: &ApiRequest) -> ApiResult {
 
 async fn jockeys(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
-    let Search { search } = Search::read(&request.params)?;
+    let SearchParams { search } = SearchParams::read(&request.params)?;
     let jockeys = known_jockeys(all.iter().map(AsRef::as_ref));
     let jockeys: Vec<_> = jockeys.into_iter().filter(|jockey| search.is_in(&jockey.name)).collect();
     request.page_of(CacheControl::REFERENCE, jockeys, |row| row)
