@@ -84,7 +84,7 @@ macro_rules! endpoints {
 /// ```
 ///
 /// - `as` has the name of a parameter that is a word of Rust.
-/// - `struct FixturesParams for MatchParams {..}` reads some fields of `MatchParams`, which other endpoints share; the rest are its default.
+/// - `struct FixtureParams for MatchParams {..}` reads some fields of `MatchParams`, which other endpoints share; the rest are its default.
 /// - The attribute is a method of [`Param`](super::Param), such as `required` or `alias("league")`.
 macro_rules! params {
     () => {};

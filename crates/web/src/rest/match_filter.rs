@@ -16,6 +16,8 @@ use record::{Key, Status};
 pub(super) const IDS: &str = "These matches: at most 50, separated by commas; 5 with `include`";
 
 params! {
+    /// The matches with these ids.
+    pub(super) struct IdParams { ids: MatchIds = IDS }
     /// What every list of matches takes beside its filters.
     pub(super) struct MatchListParams {
         h2h: Sides = "Matches between two sides: their IDs or names with a comma between, `12,57` or `Alpha v Beta`",

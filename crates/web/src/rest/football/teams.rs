@@ -20,7 +20,7 @@ use super::{
 };
 use crate::rest::{
     ApiError, ApiRequest, ApiResult, CacheControl, Page, Spec,
-    match_filter::{IDS, MatchListParams, MatchParams},
+    match_filter::{IdParams, MatchListParams, MatchParams},
 };
 use history::query::{Entity, EntityKind, MatchQuery, Window};
 use record::{Key, MatchSummary};
@@ -70,21 +70,24 @@ params! {
         in_competition: Flag = "Whether the team has a match in the current season of `league_id`",
         is_women: Flag = "Requires `league_id` or `season_id`",
     }
-    struct FixturesParams for MatchParams {
+    pub(super) struct FixtureParams for MatchParams {
         date_from: Begin = DATE_FROM,
         date_to: End = DATE_TO,
         league_id: Ids = "One or more leagues",
         status: Text = "As for matches",
-        ids: MatchIds = IDS,
     }
 }
 
 const LIST: Spec = request::spec(&[ListParams::PARAMS]).paged();
 
-const FIXTURES: Spec =
-    request::spec(&[FixturesParams::PARAMS, MatchListParams::PARAMS, IncludeParams::PARAMS])
-        .paged()
-        .with_cursor();
+const FIXTURES: Spec = request::spec(&[
+    FixtureParams::PARAMS,
+    IdParams::PARAMS,
+    MatchListParams::PARAMS,
+    IncludeParams::PARAMS,
+])
+.paged()
+.with_cursor();
 
 endpoints! {
     /// Teams, by name.
@@ -181,7 +184,8 @@ fn detail(request: &ApiRequest) -> ApiResult {
 
 async fn fixtures(request: &ApiRequest) -> ApiResult {
     let (matches, team) = Matches::for_entity(request, EntityKind::Team)?;
-    let filters = FixturesParams::read(&request.params)?;
+    let ids = IdParams::read(&request.params)?.ids;
+    let filters = MatchParams { ids, ..FixtureParams::read(&request.params)? };
     let mut list = request.match_query(&filters)?;
     list.team = Some(team.id);
     // A single bound leaves the other side open.

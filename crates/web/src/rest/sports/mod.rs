@@ -9,7 +9,7 @@
 macro_rules! match_lists {
     ($competition:ident, $side:ident, $statuses:literal) => {
         const MATCHES: $crate::rest::Spec = {
-            use $crate::rest::{Param, kind::Text, match_filter::MatchListParams, params::STATUS, sports::request::*};
+            use $crate::rest::{Param, kind::Text, match_filter::{IdParams, MatchListParams}, params::STATUS, sports::request::*};
             const STATUSES: &str = concat!("One or more statuses, separated by commas: ", $statuses, ", postponed, cancelled, unresolved.");
             const PARAMS: &[&[Param]] = &[
                 DateParams::PARAMS, $competition::PARAMS, $side::PARAMS, IdParams::PARAMS, MatchListParams::PARAMS,

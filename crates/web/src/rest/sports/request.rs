@@ -14,7 +14,7 @@ use super::{
 use crate::rest::{
     ApiError, ApiRequest, ApiResult, Param, Spec,
     kind::Text,
-    match_filter::{IDS, MatchListParams},
+    match_filter::{IdParams, MatchListParams},
     params::STATUS,
     view::View,
 };
@@ -61,7 +61,6 @@ params! {
     pub(super) struct PlayerParams { player: Ids = "One or more players." }
     pub(super) struct TeamParams { team: IdsOrName = "One or more teams by their IDs, or by a part of the name." }
     pub(super) struct SearchParams { search: Name = "Part of the name, case-insensitive." }
-    pub(super) struct IdParams { ids: MatchIds = IDS }
 }
 
 /// `status` of lists of what is in play, where it has no effect.

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::{
     event::TeamBrief,
     league::{football_entities, football_entity},
-    request::{self, NAME, NONE, V1Query},
+    request::{self, EntityParams, NAME, NONE, V1Query},
 };
 use crate::rest::{
     ApiRequest, ApiResult, CacheControl, Page, Spec,
@@ -110,14 +110,13 @@ params! {
         country: Country = "",
         name: Name = NAME,
     }
-    struct RefereesParams { country: Country = "", name: Name = NAME }
 }
 
 const PLAYERS: Spec = Spec { aliases: CURRENT_TEAM, ..request::spec(&[PlayersParams::PARAMS]) };
 
 const MANAGERS: Spec = Spec { aliases: CURRENT_TEAM, ..request::spec(&[ManagersParams::PARAMS]) };
 
-const REFEREES: Spec = request::spec(&[RefereesParams::PARAMS]);
+const REFEREES: Spec = request::spec(&[EntityParams::PARAMS]);
 
 /// The member of rows is accepted as well.
 const CURRENT_TEAM: &[(&str, &str)] = &[("current_team", "team")];
@@ -302,7 +301,7 @@ pub(super) struct Referee {
 
 fn referees(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let RefereesParams { country, name } = RefereesParams::read(query.params)?;
+    let EntityParams { country, name } = EntityParams::read(query.params)?;
     let all = football_entities(&request.api, EntityKind::Referee, |entity| {
         country.passes(entity.country.as_deref()) && name.is_in(&entity.name)
     });

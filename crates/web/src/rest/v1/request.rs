@@ -39,6 +39,8 @@ params! {
         date_from: BeginInTz = "Matches from this day in the time zone, or this timestamp",
         date_to: EndInTz = "Up to the end of this day in the time zone, or this timestamp",
     }
+    /// Filters of things with a name and a country.
+    pub(super) struct EntityParams { country: Country = "", name: Name = NAME }
     pub(super) struct CompetitionParams { league: Ids = IDS, season: Ids = IDS }
     pub(super) struct TeamParams { team: Ids = "One or more teams, home or away" }
     pub(super) struct RoundParams { round_number: Number = "" }

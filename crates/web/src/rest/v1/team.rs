@@ -11,7 +11,8 @@ use super::{
     events,
     league::{football_entities, football_entity},
     request::{
-        self, CompetitionParams, DateParams, NAME, NONE, RoundParams, StatusParams, TZ, V1Query,
+        self, CompetitionParams, DateParams, EntityParams, NAME, NONE, RoundParams, StatusParams,
+        TZ, V1Query,
     },
 };
 use crate::rest::{
@@ -187,7 +188,6 @@ impl TeamDetail {
 }
 
 params! {
-    struct TeamsParams { country: Country = "", name: Name = NAME }
     struct VenuesParams { country: Country = "", city: Name = "", name: Name = NAME }
 }
 
@@ -201,7 +201,7 @@ const TEAM_MATCHES: Spec = request::spec(&[
 
 endpoints! {
     /// Teams, by their names.
-    "/api/teams/", params(request::spec(&[TeamsParams::PARAMS])), answers(Page<Team>), |request| teams(&request);
+    "/api/teams/", params(request::spec(&[EntityParams::PARAMS])), answers(Page<Team>), |request| teams(&request);
 
     /// A team.
     "/api/teams/{id}/", params(NONE), answers(TeamDetail),
@@ -225,7 +225,7 @@ endpoints! {
 fn teams(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     // The countries of all teams are only needed for a filter by country.
-    let filters = TeamsParams::read(query.params)?;
+    let filters = EntityParams::read(query.params)?;
     let of_all = filters.country.is_set().then(|| countries(&request.api, None));
     let all = football_entities(&request.api, EntityKind::Team, |team| {
         filters.name.is_in(&team.name)

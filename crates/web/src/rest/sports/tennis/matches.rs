@@ -5,15 +5,17 @@ use facts::event::Sport;
 use super::{
     super::{
         matches,
-        request::{self, DAY, DateParams, IdParams, NONE, PlayerParams, TournamentParams},
+        request::{self, DAY, DateParams, NONE, PlayerParams, TournamentParams},
     },
     row::TennisMatch,
 };
 use crate::{
     clock::now,
     rest::{
-        ApiRequest, ApiResult, CacheControl, Page, Param, Spec, kind::Text,
-        match_filter::MatchListParams, params::STATUS,
+        ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
+        kind::Text,
+        match_filter::{IdParams, MatchListParams},
+        params::STATUS,
     },
 };
 use history::query::MatchQuery;
