@@ -12,7 +12,7 @@ pub mod values;
 
 use std::{collections::HashMap, sync::Arc};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -210,8 +210,7 @@ impl Refusal {
 }
 
 /// The `code` of an `error` frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
     /// Not one JSON object, `op` unknown or missing, a field of the wrong form, or a binary message.
     BadCommand,
@@ -229,7 +228,6 @@ pub enum Code {
     /// a tenth of the room is free again. Before closing with 4429: too many sockets of the account.
     Limit,
     /// The reason for which the socket is being closed.
-    #[serde(untagged)]
     Host(&'static str),
 }
 
@@ -254,6 +252,12 @@ impl Code {
     /// Whether the same command may succeed later without another change by the client.
     fn retry(self) -> bool {
         matches!(self, Self::NotTracked)
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 

@@ -77,9 +77,8 @@ values! {
     ResyncReason: words(&["slow", "epoch", "gap"]);
     /// What is wrong. `auth_failed`, `addon_required` and `not_found` precede a close frame.
     ErrorCode: {
-        let codes = Code::ALL.map(|code| serde_json::to_value(code).expect("a code is a word"));
-        let host = ["auth_failed", "addon_required", "not_found"].map(Value::from);
-        json!({"type": "string", "enum": codes.into_iter().chain(host).collect::<Vec<_>>()})
+        let host = ["auth_failed", "addon_required", "not_found"];
+        words(&[&Code::ALL.map(Code::as_str)[..], &host[..]].concat())
     };
     /// Why the hub closes the socket.
     ByeReason: words(&["drain", "slow", "idle", "token_revoked"]);
