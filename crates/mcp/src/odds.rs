@@ -51,25 +51,25 @@ impl Call<'_> {
         if let Some(asked) = arguments.text("bookmaker") {
             let slugs = prices::bookmaker_slugs(asked);
             if slugs.iter().any(|slug| slug == CONSENSUS) {
-                return Err(self.no_bookmaker(NO_CONSENSUS.to_owned()));
+                return Err(self.no_bookmaker(NO_CONSENSUS));
             }
-            for slug in prices::keep_bookmakers(&mut data, &slugs) {
-                self.check_bookmaker(&slug)?;
-            }
+            self.check_bookmakers(&prices::keep_bookmakers(&mut data, &slugs))?;
         }
         self.about(AnswerData::Value(data), state, &address, arguments)
     }
 
-    /// Refuses a bookmaker that has never had prices.
-    fn check_bookmaker(&self, slug: &str) -> Result<(), Refusal> {
+    /// Refuses bookmakers that have never had prices.
+    fn check_bookmakers(&self, slugs: &[String]) -> Result<(), Refusal> {
         let all = self.server.shared.parts.history.bookmakers();
-        if slug == CONSENSUS || all.iter().any(|priced| **priced == *slug) {
-            return Ok(());
+        let is_priced =
+            |slug: &str| slug == CONSENSUS || all.iter().any(|priced| **priced == *slug);
+        match slugs.iter().find(|slug| !is_priced(slug)) {
+            Some(slug) => Err(self.no_bookmaker(&format!("There is no bookmaker {slug:?}."))),
+            None => Ok(()),
         }
-        Err(self.no_bookmaker(format!("There is no bookmaker {slug:?}.")))
     }
 
-    fn no_bookmaker(&self, message: String) -> Refusal {
+    fn no_bookmaker(&self, message: &str) -> Refusal {
         let all = self.server.shared.parts.history.bookmakers();
         let slugs: Vec<&str> =
             all.iter().map(AsRef::as_ref).filter(|slug| *slug != CONSENSUS).collect();
@@ -103,9 +103,7 @@ impl Call<'_> {
             return Err(unknown_market(asked));
         }
         if let Some(asked) = arguments.text("bookmaker").filter(|_| rows.is_empty()) {
-            for slug in prices::bookmaker_slugs(asked) {
-                self.check_bookmaker(&slug)?;
-            }
+            self.check_bookmakers(&prices::bookmaker_slugs(asked))?;
         }
         let points = arguments.count("points").unwrap_or(30);
         let data = json!({"series": prices::series(&rows, points)});

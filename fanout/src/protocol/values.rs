@@ -64,7 +64,7 @@ values! {
     /// What happens when this client cannot keep up. `merge`: every event is delivered, and values between
     /// events are merged. `resync`: what was missed is skipped and reported, and the image is sent. `close`:
     /// the socket is closed with 4508.
-    OnSlowChoice: words(&OnSlow::CHOICES.map(OnSlow::as_str));
+    OnSlowChoice: words(&OnSlow::ALL.map(OnSlow::as_str));
     /// Why a position cannot be resumed. `window`: it is older than the hub's tail. `epoch`: it belongs to
     /// another epoch. `ahead`: it is ahead of the channel.
     ResumeRefusal: words(&Gap::ALL.map(Gap::as_str));

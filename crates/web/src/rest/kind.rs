@@ -24,7 +24,7 @@ use super::{
         format::{ODDS_FORMATS, OddsFormat},
         list::movement,
     },
-    params::{self, INCLUDED_MAX},
+    params::INCLUDED_MAX,
     time,
 };
 use history::query::Movement;
@@ -202,9 +202,9 @@ kinds! {
     MarketName: Option<Market>, one_of(market::names()), |params, name| {
         params.choice(name, market::names(), Market::named)
     };
-    SportName: Option<Sport>, text(), |params, name| params.choice(name, Sport::ALL.map(Sport::as_str), params::sport);
+    SportName: Option<Sport>, text(), |params, name| params.choice(name, Sport::ALL.map(Sport::as_str), Sport::from_word);
     AnySport: Option<Sport>, text(), |params, name| {
-        let named = |text: &str| params::sport(&text.to_ascii_lowercase());
+        let named = |text: &str| Sport::from_word(&text.to_ascii_lowercase());
         params.choice(name, Sport::ALL.map(Sport::as_str), named)
     };
     CoveredSport: Option<Sport>, text(), |params, name| {
@@ -212,7 +212,6 @@ kinds! {
         params.choice(name, covered().map(Sport::as_str), named)
     };
     SignalWord: Option<SignalKind>, one_of(SignalKind::ALL.map(SignalKind::as_str)), |params, name| {
-        let kind = |text: &str| SignalKind::ALL.into_iter().find(|kind| kind.as_str() == text);
-        params.choice(name, SignalKind::ALL.map(SignalKind::as_str), kind)
+        params.choice(name, SignalKind::ALL.map(SignalKind::as_str), SignalKind::from_word)
     };
 }
