@@ -133,14 +133,14 @@ pub(crate) fn series(rows: &[Value], points: usize) -> Vec<Value> {
         let line = (!line.is_empty()).then_some(line);
         json!({
             "bookmaker": bookmaker, "market": market, "selection": selection, "line": line,
-            "opening": priced().next().map(shown), "closing": priced().next_back().map(shown),
+            "opening": priced().next().map(price_text), "closing": priced().next_back().map(price_text),
             "points": intervals(&ticks, points),
         })
     };
     by_price.into_iter().map(one).collect()
 }
 
-fn shown(price: Decimal) -> String {
+fn price_text(price: Decimal) -> String {
     price.normalize().to_string()
 }
 
@@ -158,10 +158,10 @@ fn intervals(ticks: &[Tick], points: usize) -> Vec<Value> {
         let closing = ticks.last().and_then(|tick| tick.price);
         json!({
             "from": time_format::zulu(first.at + index * width),
-            "open": prices.first().copied().map(shown),
-            "high": prices.iter().max().copied().map(shown),
-            "low": prices.iter().min().copied().map(shown),
-            "close": closing.map(shown),
+            "open": prices.first().copied().map(price_text),
+            "high": prices.iter().max().copied().map(price_text),
+            "low": prices.iter().min().copied().map(price_text),
+            "close": closing.map(price_text),
             "changes": ticks.len(),
         })
     };

@@ -28,7 +28,7 @@ impl Scope {
 
     /// The scope that a request to this product needs, over REST or MCP.
     #[must_use]
-    pub fn of_product(product: Product) -> Self {
+    pub fn for_product(product: Product) -> Self {
         match product {
             Product::Football | Product::Signals => Self::Football,
             Product::Sport(_) => Self::Sports,
@@ -39,7 +39,7 @@ impl Scope {
 
     /// The scope that covers an add-on; `None` if it has no scope.
     #[must_use]
-    pub fn of_addon(addon: Addon) -> Option<Self> {
+    pub fn for_addon(addon: Addon) -> Option<Self> {
         match addon {
             // What opens a socket checks the scope itself.
             Addon::Websocket => None,
@@ -117,7 +117,7 @@ impl Scopes {
     /// Whether they include what an add-on pays for.
     #[must_use]
     pub fn cover(self, addon: Addon) -> bool {
-        Scope::of_addon(addon).is_none_or(|scope| self.contains(scope))
+        Scope::for_addon(addon).is_none_or(|scope| self.contains(scope))
     }
 
     /// In display order.

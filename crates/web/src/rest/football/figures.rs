@@ -124,11 +124,11 @@ async fn team(request: &ApiRequest) -> ApiResult {
     let sided: Vec<(&Arc<MatchSummary>, usize)> = sided.collect();
     let of_side = |wanted: usize| {
         let at_side: Vec<_> = sided.iter().copied().filter(|(_, side)| *side == wanted).collect();
-        ManagerStats::of_sides(&at_side, &match_stats).into()
+        ManagerStats::from_sides(&at_side, &match_stats).into()
     };
     let figures = TeamFigures {
         team_id: team.id,
-        total: ManagerStats::of_sides(&sided, &match_stats).into(),
+        total: ManagerStats::from_sides(&sided, &match_stats).into(),
         home: of_side(0),
         away: of_side(1),
     };

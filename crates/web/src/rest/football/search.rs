@@ -100,8 +100,8 @@ fn search(request: &ApiRequest) -> ApiResult {
         found.extend(others);
     }
     request.page_of(CacheControl::LIST, found, |found| match found {
-        Found::Entity(kind, entity) => SearchResult::of_entity(&matches, kind, &entity),
-        Found::Match(summary) => SearchResult::of_match(&matches, &summary),
+        Found::Entity(kind, entity) => SearchResult::from_entity(&matches, kind, &entity),
+        Found::Match(summary) => SearchResult::from_match(&matches, &summary),
     })
 }
 
@@ -148,7 +148,7 @@ fn found_matches(
 }
 
 impl SearchResult {
-    fn of_entity(matches: &Matches<'_>, kind: &'static str, entity: &Entity) -> Self {
+    fn from_entity(matches: &Matches<'_>, kind: &'static str, entity: &Entity) -> Self {
         let team = entity.parent.filter(|_| entity.kind != EntityKind::Venue);
         let team = team.and_then(|team| matches.api.history.name(EntityKind::Team, team));
         let country = Some(country::name_or_empty(entity.country.as_deref()));
@@ -161,7 +161,7 @@ impl SearchResult {
         }
     }
 
-    fn of_match(matches: &Matches<'_>, summary: &MatchSummary) -> Self {
+    fn from_match(matches: &Matches<'_>, summary: &MatchSummary) -> Self {
         let name = |side: usize| summary.sides.map(|sides| matches.team_name(sides[side]));
         let [home, away] = [name(0), name(1)].map(Option::unwrap_or_default);
         Self {

@@ -44,7 +44,7 @@ pub(super) async fn leagues(request: &ApiRequest, sport: Sport) -> ApiResult {
     let now = clock::now();
     let edition = |league: &Entity| sport_stats.edition(league.id);
     let is_active = |league: &Entity| edition(league).is_none_or(|it| it.is_active(now));
-    let mut leagues = of_kind(request, sport, EntityKind::Competition)?;
+    let mut leagues = filtered_entities(request, sport, EntityKind::Competition)?;
     leagues.retain(|league| all || is_active(league));
     leagues.sort_by_key(|it| Reverse(edition(it).map(|edition| edition.matches)));
     request.page_of(CacheControl::LIST, &leagues, |it| LeagueRow::new(it, is_active(it)))
@@ -61,7 +61,7 @@ pub(super) async fn league(request: &ApiRequest, sport: Sport) -> ApiResult {
 /// Teams, the strongest first; those without a result last, by name.
 pub(super) async fn teams(request: &ApiRequest, sport: Sport) -> ApiResult {
     let sport_stats = request.sport_stats(sport).await?;
-    let mut teams = of_kind(request, sport, side_kind(sport))?;
+    let mut teams = filtered_entities(request, sport, side_kind(sport))?;
     teams.sort_by_key(|team| sport_stats.position(team.id).unwrap_or(usize::MAX));
     request.page_of(CacheControl::LIST, &teams, |team| TeamRow::new(team, &sport_stats))
 }
@@ -73,7 +73,7 @@ pub(super) async fn sides<T: Serialize>(
     row: impl Fn(&Entity, &SportStats) -> T,
 ) -> ApiResult {
     let sport_stats = request.sport_stats(sport).await?;
-    let sides = of_kind(request, sport, side_kind(sport))?;
+    let sides = filtered_entities(request, sport, side_kind(sport))?;
     request.page_of(CacheControl::REFERENCE, &sides, |side| row(side, &sport_stats))
 }
 
@@ -91,7 +91,7 @@ pub(super) async fn side<T: Serialize>(
 /// People who are not a side of a match: players of teams, managers.
 pub(super) fn people(request: &ApiRequest, sport: Sport, kind: EntityKind) -> ApiResult {
     let CurrentTeamParams { team } = CurrentTeamParams::read(&request.params)?;
-    let mut people = of_kind(request, sport, kind)?;
+    let mut people = filtered_entities(request, sport, kind)?;
     people.retain(|person| team.passes(person.parent));
     request.page_of(CacheControl::REFERENCE, &people, |it| PersonRow::new(&request.api, it))
 }
@@ -103,20 +103,20 @@ pub(super) fn person(request: &ApiRequest, sport: Sport, kind: EntityKind) -> Ap
 }
 
 /// Entities that have only a name.
-pub(super) fn named(request: &ApiRequest, sport: Sport, kind: EntityKind) -> ApiResult {
-    request.page_of(CacheControl::REFERENCE, &of_kind(request, sport, kind)?, |entity| {
-        NamedRow::of_entity(entity)
+pub(super) fn named_entities(request: &ApiRequest, sport: Sport, kind: EntityKind) -> ApiResult {
+    request.page_of(CacheControl::REFERENCE, &filtered_entities(request, sport, kind)?, |entity| {
+        NamedRow::from_entity(entity)
     })
 }
 
 /// One of them.
-pub(super) fn name(request: &ApiRequest, sport: Sport, kind: EntityKind) -> ApiResult {
+pub(super) fn named_entity(request: &ApiRequest, sport: Sport, kind: EntityKind) -> ApiResult {
     let named = request.entity(kind, sport)?;
-    request.answer(CacheControl::REFERENCE, &NamedRow::of_entity(&named))
+    request.answer(CacheControl::REFERENCE, &NamedRow::from_entity(&named))
 }
 
 /// All entities of a kind that pass the request's filters, by name.
-fn of_kind(
+fn filtered_entities(
     request: &ApiRequest,
     sport: Sport,
     kind: EntityKind,

@@ -272,7 +272,7 @@ async fn managers(request: &ApiRequest) -> ApiResult {
     let window = query.window();
     let page: Vec<_> = all.iter().skip(window.offset).take(window.limit).collect();
     let ids: Vec<_> = page.iter().map(|manager| manager.id).collect();
-    let mut stats = ManagerStats::of_all(&request.api, request.extension()?, &ids).await?;
+    let mut stats = ManagerStats::for_managers(&request.api, request.extension()?, &ids).await?;
     let rows = page.into_iter().map(|entity| {
         let stats = stats.remove(&entity.id).unwrap_or_default();
         Manager::new(&query, entity, stats)
@@ -283,7 +283,8 @@ async fn managers(request: &ApiRequest) -> ApiResult {
 async fn manager(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let manager = football_entity(request, EntityKind::Manager)?;
-    let mut stats = ManagerStats::of_all(&request.api, request.extension()?, &[manager.id]).await?;
+    let mut stats =
+        ManagerStats::for_managers(&request.api, request.extension()?, &[manager.id]).await?;
     let stats = stats.remove(&manager.id).unwrap_or_default();
     request.answer(CacheControl::REFERENCE, &Manager::new(&query, &manager, stats))
 }

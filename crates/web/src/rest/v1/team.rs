@@ -102,7 +102,7 @@ impl Venue {
     }
 
     /// The venue of a match.
-    pub(super) fn of_match(api: &Api, names: &Names) -> Option<Self> {
+    pub(super) fn from_names(api: &Api, names: &Names) -> Option<Self> {
         let named = names.venue.as_ref()?;
         let venue = match api.history.entity(EntityKind::Venue, named.id) {
             Some(venue) => Self::new(&venue),

@@ -202,8 +202,8 @@ impl DartsRanking {
         Self {
             position: *position,
             prize_money: None,
-            points: sport_stats::whole(rated.rating),
-            player: entity.map(|entity| NamedRow::of_entity(&entity)),
+            points: sport_stats::rounded(rated.rating),
+            player: entity.map(|entity| NamedRow::from_entity(&entity)),
             kind,
         }
     }

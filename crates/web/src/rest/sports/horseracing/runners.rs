@@ -149,7 +149,7 @@ async fn list(request: &ApiRequest) -> ApiResult {
 async fn detail(request: &ApiRequest) -> ApiResult {
     let id = request.id()?;
     let all = request.race_cards().await?;
-    let card = all.of_runner(id).ok_or(ApiError::NotFound)?;
+    let card = all.card_of_runner(id).ok_or(ApiError::NotFound)?;
     let runner = card.runners.iter().find(|runner| runner.id == id).ok_or(ApiError::NotFound)?;
     request.answer(CacheControl::LIST, &RunnerRow::new(card, runner))
 }
@@ -157,7 +157,7 @@ async fn detail(request: &ApiRequest) -> ApiResult {
 async fn odds(request: &ApiRequest) -> ApiResult {
     let id = request.id()?;
     let all = request.race_cards().await?;
-    let card = all.of_runner(id).ok_or(ApiError::NotFound)?;
+    let card = all.card_of_runner(id).ok_or(ApiError::NotFound)?;
     let record = request.api.record(card.race).await?.ok_or(ApiError::NotFound)?;
     let race = record.play.race().ok_or(ApiError::NotFound)?;
     let runners = card::runners(race);
@@ -168,7 +168,7 @@ async fn odds(request: &ApiRequest) -> ApiResult {
 async fn horses(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
     let SearchParams { search } = SearchParams::read(&request.params)?;
-    let horses = known_horses(all.iter().map(AsRef::as_ref));
+    let horses = distinct_horses(all.iter().map(AsRef::as_ref));
     let horses: Vec<_> =
         horses.into_iter().filter(|(horse, _)| search.is_in(&horse.name)).collect();
     request.page_of(CacheControl::REFERENCE, &horses, |(horse, last)| HorseRow::new(horse, last))
@@ -177,7 +177,7 @@ async fn horses(request: &ApiRequest) -> ApiResult {
 async fn horse(request: &ApiRequest) -> ApiResult {
     let id = request.id()?;
     let all = request.race_cards().await?;
-    let mut horses = known_horses(all.iter().map(AsRef::as_ref)).into_iter();
+    let mut horses = distinct_horses(all.iter().map(AsRef::as_ref)).into_iter();
     let (horse, last) = horses.find(|(horse, _)| horse.id == id).ok_or(ApiError::NotFound)?;
     request.answer(CacheControl::REFERENCE, &HorseRow::new(horse, last))
 }
@@ -185,7 +185,7 @@ async fn horse(request: &ApiRequest) -> ApiResult {
 async fn jockeys(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
     let SearchParams { search } = SearchParams::read(&request.params)?;
-    let jockeys = known_jockeys(all.iter().map(AsRef::as_ref));
+    let jockeys = distinct_jockeys(all.iter().map(AsRef::as_ref));
     let jockeys: Vec<_> = jockeys.into_iter().filter(|jockey| search.is_in(&jockey.name)).collect();
     request.page_of(CacheControl::REFERENCE, jockeys, |row| row)
 }
@@ -193,7 +193,7 @@ async fn jockeys(request: &ApiRequest) -> ApiResult {
 async fn jockey(request: &ApiRequest) -> ApiResult {
     let id = request.id()?;
     let all = request.race_cards().await?;
-    let mut jockeys = known_jockeys(all.iter().map(AsRef::as_ref)).into_iter();
+    let mut jockeys = distinct_jockeys(all.iter().map(AsRef::as_ref)).into_iter();
     let jockey = jockeys.find(|jockey| jockey.id == id).ok_or(ApiError::NotFound)?;
     request.answer(CacheControl::REFERENCE, &jockey)
 }
@@ -203,7 +203,7 @@ fn trainers(request: &ApiRequest) -> ApiResult {
 }
 
 /// By name; each with its last race.
-fn known_horses<'a>(
+fn distinct_horses<'a>(
     cards: impl Iterator<Item = &'a RaceCard>,
 ) -> Vec<(&'a NamedRow, &'a RaceCard)> {
     let mut horses = BTreeMap::new();
@@ -216,7 +216,7 @@ fn known_horses<'a>(
 }
 
 /// By name.
-fn known_jockeys<'a>(cards: impl Iterator<Item = &'a RaceCard>) -> Vec<NamedRow> {
+fn distinct_jockeys<'a>(cards: impl Iterator<Item = &'a RaceCard>) -> Vec<NamedRow> {
     let jockeys = cards.flat_map(|card| &card.runners).filter_map(|it| it.jockey.as_ref());
     let jockeys: BTreeMap<_, _> = jockeys.map(|it| ((&it.name, it.id), it)).collect();
     jockeys.into_values().cloned().collect()

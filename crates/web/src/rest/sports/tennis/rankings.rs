@@ -150,7 +150,7 @@ impl Ranking {
             id: id(row.player),
             position: row.position,
             player: entity.map(|entity| TennisPlayer::new(api, &entity, &self.sport_stats)),
-            points: sport_stats::whole(row.rated.rating),
+            points: sport_stats::rounded(row.rated.rating),
             previous_position: self.before.position(row.player),
             previous_points: self.before.elo(row.player),
             best_position: None,
