@@ -50,30 +50,23 @@ impl Call<'_> {
         }
         if let Some(asked) = arguments.text("bookmaker") {
             let slugs = prices::bookmaker_slugs(asked);
-            if slugs.iter().any(|slug| slug == CONSENSUS) {
-                return Err(self.no_bookmaker(NO_CONSENSUS));
-            }
-            self.check_bookmakers(&prices::keep_bookmakers(&mut data, &slugs))?;
+            self.check_bookmakers(&prices::keep_bookmakers(&mut data, &slugs), false)?;
         }
         self.about(AnswerData::Value(data), state, &address, arguments)
     }
 
-    /// Refuses bookmakers that have never had prices.
-    fn check_bookmakers(&self, slugs: &[String]) -> Result<(), Refusal> {
+    /// Refuses bookmakers that have never had prices, and the consensus where it is not among the prices.
+    fn check_bookmakers(&self, slugs: &[String], has_consensus: bool) -> Result<(), Refusal> {
         let all = self.server.shared.parts.history.bookmakers();
-        let is_priced =
-            |slug: &str| slug == CONSENSUS || all.iter().any(|priced| **priced == *slug);
-        match slugs.iter().find(|slug| !is_priced(slug)) {
-            Some(slug) => Err(self.no_bookmaker(&format!("There is no bookmaker {slug:?}."))),
-            None => Ok(()),
-        }
-    }
-
-    fn no_bookmaker(&self, message: &str) -> Refusal {
-        let all = self.server.shared.parts.history.bookmakers();
-        let slugs: Vec<&str> =
-            all.iter().map(AsRef::as_ref).filter(|slug| *slug != CONSENSUS).collect();
-        Refusal::bad_argument(message).with("argument", "bookmaker").with("accepted", slugs)
+        let bookmakers = all.iter().map(|slug| &**slug).filter(|slug| *slug != CONSENSUS);
+        let accepted: Vec<&str> = bookmakers.chain(has_consensus.then_some(CONSENSUS)).collect();
+        let is_refused = |slug: &&String| !accepted.contains(&slug.as_str());
+        let Some(slug) = slugs.iter().find(is_refused) else { return Ok(()) };
+        let message = match slug.as_str() {
+            CONSENSUS => NO_CONSENSUS.to_owned(),
+            _ => format!("There is no bookmaker {slug:?}."),
+        };
+        Err(Refusal::bad_argument(message).with("argument", "bookmaker").with("accepted", accepted))
     }
 
     /// The price changes of one market of a match: of the consensus on the winner, unless the call says otherwise.
@@ -103,7 +96,7 @@ impl Call<'_> {
             return Err(unknown_market(asked));
         }
         if let Some(asked) = arguments.text("bookmaker").filter(|_| rows.is_empty()) {
-            self.check_bookmakers(&prices::bookmaker_slugs(asked))?;
+            self.check_bookmakers(&prices::bookmaker_slugs(asked), true)?;
         }
         let points = arguments.count("points").unwrap_or(30);
         let data = json!({"series": prices::series(&rows, points)});
