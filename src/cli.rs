@@ -496,8 +496,7 @@ impl OutputArgs {
 }
 
 fn sport(name: &str) -> Result<Sport, &'static str> {
-    let found = Sport::ALL.into_iter().find(|sport| sport.as_str() == name);
-    found.ok_or("expected a sport as in the names of channels, such as football")
+    Sport::from_word(name).ok_or("expected a sport as in the names of channels, such as football")
 }
 
 /// Rejects text that cannot be an address. The address is stored as given; only a mail can show

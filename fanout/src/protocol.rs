@@ -12,7 +12,7 @@ pub mod values;
 
 use std::{collections::HashMap, sync::Arc};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -146,29 +146,17 @@ impl OptionChanges {
     }
 }
 
-/// What happens when a reader cannot keep up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OnSlow {
-    /// Keep every event and merge values between them.
-    #[default]
-    Merge,
-    /// Skip what is missing and send the image.
-    Resync,
-    /// Close with 4508.
-    Close,
-}
-
-impl OnSlow {
-    /// All of them.
-    pub const CHOICES: [Self; 3] = [Self::Merge, Self::Resync, Self::Close];
-
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Merge => "merge",
-            Self::Resync => "resync",
-            Self::Close => "close",
-        }
+base::words! {
+    /// What happens when a reader cannot keep up.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum OnSlow {
+        /// Keep every event and merge values between them.
+        #[default]
+        Merge = "merge",
+        /// Skip what is missing and send the image.
+        Resync = "resync",
+        /// Close with 4508.
+        Close = "close",
     }
 }
 
@@ -210,8 +198,7 @@ impl Refusal {
 }
 
 /// The `code` of an `error` frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
     /// Not one JSON object, `op` unknown or missing, a field of the wrong form, or a binary message.
     BadCommand,
@@ -229,7 +216,6 @@ pub enum Code {
     /// a tenth of the room is free again. Before closing with 4429: too many sockets of the account.
     Limit,
     /// The reason for which the socket is being closed.
-    #[serde(untagged)]
     Host(&'static str),
 }
 
@@ -254,6 +240,12 @@ impl Code {
     /// Whether the same command may succeed later without another change by the client.
     fn retry(self) -> bool {
         matches!(self, Self::NotTracked)
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 
@@ -369,9 +361,7 @@ fn option_changes(id: &Value, fields: &Map<String, Value>) -> Result<OptionChang
     let rate = optional(id, fields, ("every_ms", every), |ms| Rate::from_ms(ms.as_u64()?))?;
     let lag = optional(id, fields, ("lag", "lag is true or false"), Value::as_bool)?;
     let on_slow = ("on_slow", "on_slow is merge, resync or close");
-    let on_slow = optional(id, fields, on_slow, |word| {
-        OnSlow::CHOICES.into_iter().find(|choice| word == choice.as_str())
-    })?;
+    let on_slow = optional(id, fields, on_slow, |word| OnSlow::from_word(word.as_str()?))?;
     let malformed = |Malformed(message)| Refusal::new(id, Code::BadCommand, message);
     let paths = fields.get("pick").map(Paths::parse).transpose().map_err(malformed)?;
     let events = fields.get("events").map(EventChoice::parse).transpose().map_err(malformed)?;

@@ -134,28 +134,16 @@ pub enum ReplayRefusal {
     AmbiguousSeq,
 }
 
-/// Why a replay is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReplayEnd {
-    /// Everything that is recorded so far has been played.
-    End,
-    /// The client ended it, or may no longer follow its channels.
-    Unsubscribed,
-    /// It was paused or not read for too long, or the recording can no longer be read.
-    Limit,
-}
-
-impl ReplayEnd {
-    pub const ALL: [Self; 3] = [Self::End, Self::Unsubscribed, Self::Limit];
-
-    /// The `why` of a `replay_end` frame.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::End => "end",
-            Self::Unsubscribed => "unsubscribed",
-            Self::Limit => "limit",
-        }
+base::words! {
+    /// Why a replay is over: the `why` of a `replay_end` frame.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum ReplayEnd {
+        /// Everything that is recorded so far has been played.
+        End = "end",
+        /// The client ended it, or may no longer follow its channels.
+        Unsubscribed = "unsubscribed",
+        /// It was paused or not read for too long, or the recording can no longer be read.
+        Limit = "limit",
     }
 }
 

@@ -30,27 +30,15 @@ pub enum Verdict {
     Refused(Gap),
 }
 
-/// Why a reader could not resume from a position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gap {
-    /// It is older than the stored tail.
-    Window,
-    /// It belongs to another epoch.
-    Epoch,
-    /// It is ahead of the channel.
-    Ahead,
-}
-
-impl Gap {
-    pub const ALL: [Self; 3] = [Self::Window, Self::Epoch, Self::Ahead];
-
-    /// The `why` of a `subscribed` frame.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Window => "window",
-            Self::Epoch => "epoch",
-            Self::Ahead => "ahead",
-        }
+base::words! {
+    /// Why a reader could not resume from a position: the `why` of a `subscribed` frame.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Gap {
+        /// It is older than the stored tail.
+        Window = "window",
+        /// It belongs to another epoch.
+        Epoch = "epoch",
+        /// It is ahead of the channel.
+        Ahead = "ahead",
     }
 }

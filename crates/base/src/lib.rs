@@ -38,6 +38,7 @@ pub mod secret;
 pub mod supervisor;
 pub mod time_format;
 pub mod tls;
+mod words;
 pub mod work;
 
 /// Microseconds since 1970 in UTC, or a span of time in microseconds.

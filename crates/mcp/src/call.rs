@@ -155,7 +155,7 @@ impl Call<'_> {
 
     pub(crate) fn state_of(&self, id: Key) -> DataState {
         let record = self.server.shared.parts.history.current(id);
-        DataState::of_match(record.as_ref())
+        DataState::for_match(record.as_ref())
     }
 
     /// Reads an address of REST, about this match if there is one: with the position that the answer holds
@@ -167,7 +167,7 @@ impl Call<'_> {
     ) -> Result<RestRead, Refusal> {
         let shared = &self.server.shared;
         let path = address.split('?').next().unwrap_or_default();
-        if let Some(product) = Product::of_path(path)
+        if let Some(product) = Product::from_path(path)
             && product != self.server.kind.product
         {
             shared.admission.check(self.caller, product)?;
@@ -537,7 +537,7 @@ pub(crate) fn vocabulary(sport: Sport) -> Vocabulary {
 /// The line of a match in a check.
 fn checked(record: &Arc<MatchRecord>, title: String, since: Option<Micros>) -> Value {
     let summary = &record.summary;
-    let state = DataState::of_match(Some(record));
+    let state = DataState::for_match(Some(record));
     let sides = record.names.sides.as_ref();
     let name = sides.map_or(title, |[home, away]| format!("{} v {}", home.name, away.name));
     let mut row = json!({

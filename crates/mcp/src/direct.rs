@@ -124,8 +124,8 @@ async fn respond(
     if matches!(tool.declared.does, ToolAction::WaitForChange) {
         return None;
     }
-    let is_modern = is_of_modern(headers, name, meta);
-    if !is_modern && !is_of_older(headers, meta) {
+    let is_modern = has_headers_of_modern(headers, name, meta);
+    if !is_modern && !has_headers_of_older(headers, meta) {
         return None;
     }
     let call = Call { server, tool, caller: caller?, base, context: None };
@@ -174,7 +174,7 @@ fn has_usual_headers(headers: &HeaderMap, hosts: &[String]) -> bool {
     accepts && is_json && is_served && !is_page && !has_parameters
 }
 
-fn is_of_modern(headers: &HeaderMap, name: &str, meta: &Meta<'_>) -> bool {
+fn has_headers_of_modern(headers: &HeaderMap, name: &str, meta: &Meta<'_>) -> bool {
     one(headers, &VERSION) == Some(MODERN)
         && meta.version.as_deref() == Some(MODERN)
         && meta.capabilities.is_some()
@@ -182,7 +182,7 @@ fn is_of_modern(headers: &HeaderMap, name: &str, meta: &Meta<'_>) -> bool {
         && one(headers, &NAME) == Some(name)
 }
 
-fn is_of_older(headers: &HeaderMap, meta: &Meta<'_>) -> bool {
+fn has_headers_of_older(headers: &HeaderMap, meta: &Meta<'_>) -> bool {
     one(headers, &VERSION).is_some_and(|version| OLDER.contains(&version))
         && meta.version.is_none()
         && meta.capabilities.is_none()

@@ -48,7 +48,7 @@ impl DataState {
         Self { feed: "archived", source_at: None, received_at: None, position: None };
 
     /// That of a match: as its source has it while the hub follows it.
-    pub(crate) fn of_match(record: Option<&Arc<MatchRecord>>) -> Self {
+    pub(crate) fn for_match(record: Option<&Arc<MatchRecord>>) -> Self {
         let Some(record) = record else { return Self::ARCHIVED };
         match record.freshness {
             Some(Freshness { position, feed, source_at, received_at }) => {
@@ -160,7 +160,7 @@ impl Rendered {
     }
 
     /// A document, tidied and within a bound.
-    pub(crate) fn of_document(mut document: Value, bytes_max: usize) -> Self {
+    pub(crate) fn from_document(mut document: Value, bytes_max: usize) -> Self {
         crate::text::tidy(&mut document);
         let truncated = fit::fit(&mut document, bytes_max - ENVELOPE_BYTES, None);
         Self::new(&document, truncated)

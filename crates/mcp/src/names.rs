@@ -192,7 +192,7 @@ impl Names {
             .filter_map(|summary| {
                 let score = fit(summary);
                 (score > 0.0)
-                    .then(|| SearchResult { score: rounded(score), ..self.of_match(summary) })
+                    .then(|| SearchResult { score: rounded(score), ..self.search_result(summary) })
             })
             .collect();
         // Stable: the nearest in time stays first among equals.
@@ -201,7 +201,7 @@ impl Names {
         found
     }
 
-    fn of_match(&self, summary: &MatchSummary) -> SearchResult {
+    fn search_result(&self, summary: &MatchSummary) -> SearchResult {
         let league =
             summary.competition.and_then(|id| self.history.name(EntityKind::Competition, id));
         let day = summary.start_text(base::time_format::zulu);
@@ -284,7 +284,7 @@ impl Names {
     /// `Alpha v Beta, Premier League, 2026-11-28T15:00:00Z, finished (204849)`; `None` if there is no such match.
     pub(crate) fn described(&self, id: Key) -> Option<String> {
         let summary = self.history.summary(id)?;
-        let found = self.of_match(&summary);
+        let found = self.search_result(&summary);
         let context = found.context.map(|context| format!(", {context}")).unwrap_or_default();
         Some(format!("{}{context} ({id})", found.name))
     }

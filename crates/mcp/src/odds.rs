@@ -18,6 +18,9 @@ use crate::{
 const HISTORY_PAGES_MAX: usize = 25;
 const HISTORY_PAGE: usize = 200;
 
+const NO_CONSENSUS: &str = "The comparison has bookmakers only. The consensus is the median of their prices: \
+                            get_match_detail with include=odds and get_odds_history have it.";
+
 impl Call<'_> {
     /// Writes the market of a list of prices in REST's words. REST refuses what is none.
     pub(crate) fn name_market(&self, arguments: &mut Arguments) {
@@ -39,29 +42,31 @@ impl Call<'_> {
         let mut data = answer.value()?;
         if let Some(asked) = arguments.text("market") {
             let market = Market::named(asked);
-            if market.is_none() && data["markets"].get(asked).is_none() {
+            let is_open = |name: &str| name.eq_ignore_ascii_case(asked);
+            if market.is_none() && !prices::market_names(&data).any(is_open) {
                 return Err(unknown_market(asked));
             }
             prices::keep_market(&mut data, market, asked)?;
         }
         if let Some(asked) = arguments.text("bookmaker") {
-            for slug in prices::keep_bookmakers(&mut data, asked) {
-                self.check_bookmaker(&slug)?;
-            }
+            let slugs = prices::bookmaker_slugs(asked);
+            self.check_bookmakers(&prices::keep_bookmakers(&mut data, &slugs), false)?;
         }
         self.about(AnswerData::Value(data), state, &address, arguments)
     }
 
-    /// Refuses a bookmaker that has never had prices.
-    fn check_bookmaker(&self, slug: &str) -> Result<(), Refusal> {
+    /// Refuses bookmakers that have never had prices, and the consensus where it is not among the prices.
+    fn check_bookmakers(&self, slugs: &[String], has_consensus: bool) -> Result<(), Refusal> {
         let all = self.server.shared.parts.history.bookmakers();
-        let slugs: Vec<&str> = all.iter().map(AsRef::as_ref).collect();
-        if slug == CONSENSUS || slugs.contains(&slug) {
-            return Ok(());
-        }
-        Err(Refusal::bad_argument(format!("There is no bookmaker {slug:?}."))
-            .with("argument", "bookmaker")
-            .with("accepted", slugs))
+        let bookmakers = all.iter().map(|slug| &**slug).filter(|slug| *slug != CONSENSUS);
+        let accepted: Vec<&str> = bookmakers.chain(has_consensus.then_some(CONSENSUS)).collect();
+        let is_refused = |slug: &&String| !accepted.contains(&slug.as_str());
+        let Some(slug) = slugs.iter().find(is_refused) else { return Ok(()) };
+        let message = match slug.as_str() {
+            CONSENSUS => NO_CONSENSUS.to_owned(),
+            _ => format!("There is no bookmaker {slug:?}."),
+        };
+        Err(Refusal::bad_argument(message).with("argument", "bookmaker").with("accepted", accepted))
     }
 
     /// The price changes of one market of a match: of the consensus on the winner, unless the call says otherwise.
@@ -90,8 +95,8 @@ impl Call<'_> {
         if market.is_none() && rows.is_empty() {
             return Err(unknown_market(asked));
         }
-        if let Some(slug) = arguments.text("bookmaker").filter(|_| rows.is_empty()) {
-            self.check_bookmaker(slug)?;
+        if let Some(asked) = arguments.text("bookmaker").filter(|_| rows.is_empty()) {
+            self.check_bookmakers(&prices::bookmaker_slugs(asked), true)?;
         }
         let points = arguments.count("points").unwrap_or(30);
         let data = json!({"series": prices::series(&rows, points)});
@@ -108,7 +113,8 @@ impl Call<'_> {
         let asked = arguments.text("market").unwrap_or(Market::RESULT.kind);
         let kind = market.filter(|_| !asked.contains(':')).map_or(asked, |market| market.kind);
         query.append_pair("market", kind);
-        query.append_pair("bookmaker", arguments.text("bookmaker").unwrap_or(CONSENSUS));
+        let bookmakers = prices::bookmaker_slugs(arguments.text("bookmaker").unwrap_or(CONSENSUS));
+        query.append_pair("bookmaker", &bookmakers.join(","));
         let in_market = market.and_then(|market| market.selection);
         let selection = arguments.text("selection").or(in_market);
         let said = market.zip(selection).and_then(|(market, text)| outcome_and_line(market, text));

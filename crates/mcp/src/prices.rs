@@ -7,6 +7,7 @@ use std::{
 
 use base::time_format;
 use facts::market::Market;
+use record::bookmaker::{canonical_slug, slug_of_name};
 use rust_decimal::Decimal;
 use serde_json::{Map, Value, json};
 
@@ -22,7 +23,7 @@ pub(crate) fn keep_market(
     named: Option<Market>,
     asked: &str,
 ) -> Result<(), Refusal> {
-    let open = market_names(data);
+    let open: Vec<String> = market_names(data).map(ToOwned::to_owned).collect();
     let market = named.map_or(asked, |market| market.name);
     let all_lines = named.filter(|market| market.line.is_none());
     keep(data, |name, row| {
@@ -34,23 +35,29 @@ pub(crate) fn keep_market(
             && line.is_none_or(|wanted| decimal(&row["line"]) == Some(wanted))
             && named.and_then(outcome).is_none_or(|outcome| row["outcome"] == outcome)
     });
-    if open.is_empty() || !market_names(data).is_empty() {
+    if open.is_empty() || market_names(data).next().is_some() {
         return Ok(());
     }
     Err(Refusal::bad_argument(format!("No price is open in the market {asked:?}."))
         .with("accepted", open))
 }
 
-fn market_names(data: &Value) -> Vec<Value> {
-    let markets = data["markets"].as_object().into_iter().flat_map(Map::keys);
-    markets.map(|name| name.as_str().into()).collect()
+/// The markets of a comparison.
+pub(crate) fn market_names(data: &Value) -> impl Iterator<Item = &str> {
+    data["markets"].as_object().into_iter().flat_map(Map::keys).map(String::as_str)
+}
+
+/// The slugs of the bookmakers in a text with commas between, which has their slugs, those of other services, or their names.
+pub(crate) fn bookmaker_slugs(text: &str) -> Vec<String> {
+    let words = text.split(',').map(|word| word.trim().to_ascii_lowercase());
+    let slug =
+        |word: String| slug_of_name(&word).unwrap_or_else(|| canonical_slug(&word)).to_owned();
+    words.map(slug).collect()
 }
 
 /// Leaves the prices of some bookmakers in a comparison. Returns those of them that have none.
-pub(crate) fn keep_bookmakers(data: &mut Value, slugs: &str) -> Vec<String> {
-    let slugs: Vec<String> =
-        slugs.split(',').map(|slug| slug.trim().to_ascii_lowercase()).collect();
-    let mut unpriced = slugs.clone();
+pub(crate) fn keep_bookmakers(data: &mut Value, slugs: &[String]) -> Vec<String> {
+    let mut unpriced = slugs.to_vec();
     keep(data, |_, row| {
         let prices = row.get_mut("bookmakers").and_then(Value::as_object_mut);
         prices.is_some_and(|prices| {
@@ -126,14 +133,14 @@ pub(crate) fn series(rows: &[Value], points: usize) -> Vec<Value> {
         let line = (!line.is_empty()).then_some(line);
         json!({
             "bookmaker": bookmaker, "market": market, "selection": selection, "line": line,
-            "opening": priced().next().map(shown), "closing": priced().next_back().map(shown),
+            "opening": priced().next().map(price_text), "closing": priced().next_back().map(price_text),
             "points": intervals(&ticks, points),
         })
     };
     by_price.into_iter().map(one).collect()
 }
 
-fn shown(price: Decimal) -> String {
+fn price_text(price: Decimal) -> String {
     price.normalize().to_string()
 }
 
@@ -151,10 +158,10 @@ fn intervals(ticks: &[Tick], points: usize) -> Vec<Value> {
         let closing = ticks.last().and_then(|tick| tick.price);
         json!({
             "from": time_format::zulu(first.at + index * width),
-            "open": prices.first().copied().map(shown),
-            "high": prices.iter().max().copied().map(shown),
-            "low": prices.iter().min().copied().map(shown),
-            "close": closing.map(shown),
+            "open": prices.first().copied().map(price_text),
+            "high": prices.iter().max().copied().map(price_text),
+            "low": prices.iter().min().copied().map(price_text),
+            "close": closing.map(price_text),
             "changes": ticks.len(),
         })
     };
@@ -259,7 +266,7 @@ mod tests {
                 keep_market(&mut data, Market::named(market), market).expect("the market is open");
             }
             if !bookmakers.is_empty() {
-                keep_bookmakers(&mut data, bookmakers);
+                keep_bookmakers(&mut data, &bookmaker_slugs(bookmakers));
             }
             let (count, total) = (&data["bookmakers_count"], &data["total_odds"]);
             let mut shown = format!("{count} bookmakers, {total} prices");
@@ -273,6 +280,12 @@ mod tests {
             }
             assert_eq!(shown, expected, "{market:?} {bookmakers:?}");
         }
+    }
+
+    #[test]
+    fn bookmakers_are_named_by_any_of_their_slugs() {
+        let slugs = bookmaker_slugs("William Hill, marathon,Betfair-Exchange , alpha");
+        assert_eq!(slugs, ["williamhill", "marathonbet", "betfair_ex_uk", "alpha"]);
     }
 
     #[test]

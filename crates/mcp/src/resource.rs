@@ -243,7 +243,7 @@ fn contents(
 fn document(image: &[u8]) -> Result<Document, Refusal> {
     let (document, state, ttl_ms) = image_parts(image)?;
     let document = serde_json::from_str(document.get()).map_err(|_| Refusal::unavailable())?;
-    let data = Arc::new(Rendered::of_document(document, RESULT_BYTES_MAX));
+    let data = Arc::new(Rendered::from_document(document, RESULT_BYTES_MAX));
     Ok(Document { data, state, ttl_ms })
 }
 

@@ -143,16 +143,16 @@ impl ServerTool {
     /// Makes a tool of its declaration. `side`: what the sides of matches are.
     pub(crate) fn new(declared: ToolDeclaration, openapi: &Value, side: EntityKind) -> Self {
         let (mut arguments, rest) = match declared.does {
-            ToolAction::Rest { path, id, of_match } => of_rest(openapi, path, id, of_match),
+            ToolAction::Rest { path, id, of_match } => rest_arguments(openapi, path, id, of_match),
             ToolAction::Matches { path, id } => {
-                let (mut arguments, rest) = of_rest(openapi, path, id, None);
+                let (mut arguments, rest) = rest_arguments(openapi, path, id, None);
                 let count = ArgumentKind::Integer { min: 1, max: LIMIT_MAX };
                 arguments.push(Argument::new("last", count, "The last so many results"));
                 arguments.push(Argument::new("next", count, "The next so many to come"));
                 (arguments, rest)
             }
             ToolAction::LiveScores => {
-                let (mut arguments, rest) = of_rest(openapi, LIVE_PATH, "", None);
+                let (mut arguments, rest) = rest_arguments(openapi, LIVE_PATH, "", None);
                 let limits = ArgumentKind::Integer { min: 1, max: LIVE_LIMIT };
                 for limit in arguments.iter_mut().filter(|argument| argument.name == "limit") {
                     *limit = Argument::new("limit", limits, "Default 100");
@@ -160,7 +160,7 @@ impl ServerTool {
                 (arguments, rest)
             }
             ToolAction::HeadToHead { path } => {
-                let (mut arguments, rest) = of_rest(openapi, path, "match_id", None);
+                let (mut arguments, rest) = rest_arguments(openapi, path, "match_id", None);
                 arguments.retain(|argument| argument.name != "match_id");
                 arguments.insert(0, Argument { required: false, ..match_id() });
                 let kind = ArgumentKind::EntityId(side);
@@ -276,7 +276,7 @@ fn cursor() -> Argument {
 const IMPLIED: [&str; 3] = ["sort", "h2h", "timezone"];
 
 /// The arguments of a tool that asks REST, made of the parameters of its path.
-fn of_rest(
+fn rest_arguments(
     openapi: &Value,
     path: &'static str,
     id: &'static str,

@@ -31,6 +31,7 @@
 //! - At `hub.ids_max` ids, facts with new ids are dropped and counted.
 
 mod analysis;
+pub mod bookmaker;
 pub mod counters;
 mod coverage;
 mod derived;

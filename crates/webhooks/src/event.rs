@@ -8,63 +8,33 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// What a webhook can be about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum EventKind {
-    Goal,
-    Card,
-    /// An earlier event did not happen: a goal that the VAR overturned.
-    Retract,
-    /// An earlier event was different.
-    Correct,
-    MatchEnd,
-    /// A market or a whole book is suspended.
-    Suspend,
-    Resume,
-    /// A price meets a condition of the webhook.
-    Price,
-    /// A source is late or down.
-    FeedDown,
-    /// It is live again.
-    FeedUp,
+base::words! {
+    /// What a webhook can be about, with its name in requests and in the database.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum EventKind {
+        Goal = "goal",
+        Card = "card",
+        /// An earlier event did not happen: a goal that the VAR overturned.
+        Retract = "retract",
+        /// An earlier event was different.
+        Correct = "correct",
+        MatchEnd = "match_end",
+        /// A market or a whole book is suspended.
+        Suspend = "suspend",
+        Resume = "resume",
+        /// A price meets a condition of the webhook.
+        Price = "price",
+        /// A source is late or down.
+        FeedDown = "feed_down",
+        /// It is live again.
+        FeedUp = "feed_up",
+    }
 }
 
 /// The word names no kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no such kind of event")]
 pub struct UnknownEventKind;
-
-impl EventKind {
-    pub const ALL: [Self; 10] = [
-        Self::Goal,
-        Self::Card,
-        Self::Retract,
-        Self::Correct,
-        Self::MatchEnd,
-        Self::Suspend,
-        Self::Resume,
-        Self::Price,
-        Self::FeedDown,
-        Self::FeedUp,
-    ];
-
-    /// Its name in requests and in the database.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Goal => "goal",
-            Self::Card => "card",
-            Self::Retract => "retract",
-            Self::Correct => "correct",
-            Self::MatchEnd => "match_end",
-            Self::Suspend => "suspend",
-            Self::Resume => "resume",
-            Self::Price => "price",
-            Self::FeedDown => "feed_down",
-            Self::FeedUp => "feed_up",
-        }
-    }
-}
 
 impl fmt::Display for EventKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,7 +46,7 @@ impl FromStr for EventKind {
     type Err = UnknownEventKind;
 
     fn from_str(name: &str) -> Result<Self, UnknownEventKind> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name).ok_or(UnknownEventKind)
+        Self::from_word(name).ok_or(UnknownEventKind)
     }
 }
 

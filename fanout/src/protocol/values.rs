@@ -64,7 +64,7 @@ values! {
     /// What happens when this client cannot keep up. `merge`: every event is delivered, and values between
     /// events are merged. `resync`: what was missed is skipped and reported, and the image is sent. `close`:
     /// the socket is closed with 4508.
-    OnSlowChoice: words(&OnSlow::CHOICES.map(OnSlow::as_str));
+    OnSlowChoice: words(&OnSlow::ALL.map(OnSlow::as_str));
     /// Why a position cannot be resumed. `window`: it is older than the hub's tail. `epoch`: it belongs to
     /// another epoch. `ahead`: it is ahead of the channel.
     ResumeRefusal: words(&Gap::ALL.map(Gap::as_str));
@@ -77,9 +77,8 @@ values! {
     ResyncReason: words(&["slow", "epoch", "gap"]);
     /// What is wrong. `auth_failed`, `addon_required` and `not_found` precede a close frame.
     ErrorCode: {
-        let codes = Code::ALL.map(|code| serde_json::to_value(code).expect("a code is a word"));
-        let host = ["auth_failed", "addon_required", "not_found"].map(Value::from);
-        json!({"type": "string", "enum": codes.into_iter().chain(host).collect::<Vec<_>>()})
+        let host = ["auth_failed", "addon_required", "not_found"];
+        words(&[&Code::ALL.map(Code::as_str)[..], &host[..]].concat())
     };
     /// Why the hub closes the socket.
     ByeReason: words(&["drain", "slow", "idle", "token_revoked"]);

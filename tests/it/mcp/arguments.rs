@@ -118,6 +118,7 @@ async fn arguments_are_accepted_under_other_names_and_refused_with_help() {
         ("get_odds_history", json!({"match_id": id, "selection": "nobody"})),
         ("compare_odds", json!({"match_id": id, "market": "nonsense"})),
         ("compare_odds", json!({"match_id": id, "bookmaker": "nobody"})),
+        ("compare_odds", json!({"match_id": id, "bookmaker": "Consensus"})),
         ("search_matches", json!({"limit": 0})),
         ("search_matches", json!({"limit": "many"})),
         ("search_matches", json!({"cursor": "nonsense"})),

@@ -78,13 +78,13 @@ pub fn decide(
     }
     let is_missing = |scope: &Scope| !caller.has_scope(*scope);
     let (scope, addon) = match resource {
-        Resource::Product(product) => (Some(Scope::of_product(product)), product.addon()),
+        Resource::Product(product) => (Some(Scope::for_product(product)), product.addon()),
         Resource::Account => (Some(Scope::Account), None),
         Resource::AccountTool => (Some(Scope::Account).filter(|_| !caller.is_app()), None),
         Resource::WebhookTerms => (Scope::ALL.into_iter().find(is_missing), None),
         Resource::Ticket => (Some(Scope::Stream), None),
         Resource::Socket => (Some(Scope::Stream), Some(Addon::Websocket)),
-        Resource::Content(addon) => (Scope::of_addon(addon), Some(addon)),
+        Resource::Content(addon) => (Scope::for_addon(addon), Some(addon)),
         Resource::Bookmakers => (Some(Scope::Odds), Some(Addon::Odds)),
     };
     let is_paid =
@@ -105,7 +105,7 @@ pub fn check_source(grant: &FeedGrant, source: &str) -> Result<(), Denial> {
 impl Resource {
     /// What a path below a product is.
     #[must_use]
-    pub fn of_path(product: Product, path: &str) -> Self {
+    pub fn from_path(product: Product, path: &str) -> Self {
         let mut parts = path.split('/').filter(|part| !part.is_empty());
         match [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default) {
             ["api", "v2", "account" | "webhooks"] => Self::Account,

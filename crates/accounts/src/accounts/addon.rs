@@ -4,29 +4,16 @@ use std::{fmt, str::FromStr};
 
 use super::Micros;
 
-/// A product that is paid for monthly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Addon {
-    /// Live WebSockets.
-    Websocket,
-    /// Every sport but football over REST and MCP.
-    Sports,
-    /// The odds of all bookmakers.
-    Odds,
-}
-
-impl Addon {
-    /// Every add-on, in display order.
-    pub const ALL: [Self; 3] = [Self::Websocket, Self::Sports, Self::Odds];
-
-    /// The name in commands, in answers and in the database.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Websocket => "websocket",
-            Self::Sports => "sports",
-            Self::Odds => "odds",
-        }
+base::words! {
+    /// A product that is paid for monthly, with its name in commands, in answers and in the database. In display order.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Addon {
+        /// Live WebSockets.
+        Websocket = "websocket",
+        /// Every sport but football over REST and MCP.
+        Sports = "sports",
+        /// The odds of all bookmakers.
+        Odds = "odds",
     }
 }
 
@@ -40,10 +27,7 @@ impl FromStr for Addon {
     type Err = UnknownAddon;
 
     fn from_str(name: &str) -> Result<Self, UnknownAddon> {
-        Self::ALL
-            .into_iter()
-            .find(|addon| addon.as_str() == name)
-            .ok_or_else(|| UnknownAddon { name: name.to_owned() })
+        Self::from_word(name).ok_or_else(|| UnknownAddon { name: name.to_owned() })
     }
 }
 

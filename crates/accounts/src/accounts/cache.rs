@@ -63,7 +63,7 @@ impl Cache {
 
     /// Evicts the key or token with this stored hash.
     pub(super) fn remove(&self, stored: &[u8]) {
-        if let Some(hash) = KeyHash::of_stored(stored) {
+        if let Some(hash) = KeyHash::from_stored(stored) {
             self.callers.remove(&hash);
         }
     }

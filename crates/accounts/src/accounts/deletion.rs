@@ -58,7 +58,7 @@ impl Accounts {
     ) -> Result<()> {
         let revoked = erase(&mut tx, account, now).await?;
         tx.commit().await?;
-        self.shared.new_keys.drop_of(account.id);
+        self.shared.new_keys.remove_all(account.id);
         self.broadcast_keys(revoked).await;
         Ok(())
     }

@@ -42,7 +42,7 @@ impl DeviceKey {
 
 #[cfg(test)]
 impl Device {
-    pub(crate) fn of_test(number: u128) -> Self {
+    pub(crate) fn for_test(number: u128) -> Self {
         Self(number)
     }
 }

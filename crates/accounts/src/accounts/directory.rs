@@ -18,24 +18,14 @@ pub struct AccountSummary {
     pub addons: Addons,
 }
 
-/// The state of an account; the latest event decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccountState {
-    Inactive,
-    Active,
-    Blocked,
-    Deleted,
-}
-
-impl AccountState {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Inactive => "inactive",
-            Self::Active => "active",
-            Self::Blocked => "blocked",
-            Self::Deleted => "deleted",
-        }
+base::words! {
+    /// The state of an account; the latest event decides.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum AccountState {
+        Inactive = "inactive",
+        Active = "active",
+        Blocked = "blocked",
+        Deleted = "deleted",
     }
 }
 

@@ -117,7 +117,7 @@ impl Hasher {
         match self.compare(password.clone(), stored).await? {
             PasswordMatch::Right => Ok(Some(VerifiedPassword { rehashed: None })),
             PasswordMatch::RightButOld => {
-                let rehashed = Some(self.hash(NewPassword::of_before(password)).await?);
+                let rehashed = Some(self.hash(NewPassword::from_accepted(password)).await?);
                 Ok(Some(VerifiedPassword { rehashed }))
             }
             PasswordMatch::Wrong => Ok(None),

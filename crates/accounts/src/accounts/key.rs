@@ -132,7 +132,7 @@ pub(super) struct KeyHash([u8; 32]);
 
 impl KeyHash {
     /// A stored one; `None` if it has another length.
-    pub(super) fn of_stored(stored: &[u8]) -> Option<Self> {
+    pub(super) fn from_stored(stored: &[u8]) -> Option<Self> {
         stored.try_into().ok().map(Self)
     }
 

@@ -14,34 +14,16 @@ use super::{AccountId, Accounts, AccountsError, Addon, DAY_US, Micros, Result};
 /// Maximum rows in a list. A customer who buys monthly reaches it after eighty years.
 const SHOWN_MAX: i64 = 1000;
 
-/// Why days were granted or taken back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LedgerKind {
-    /// They were paid for.
-    Purchase,
-    /// The payment was refunded, at least partly.
-    Refund,
-    /// The operator granted them.
-    Grant,
-}
-
-impl LedgerKind {
-    const ALL: [Self; 3] = [Self::Purchase, Self::Refund, Self::Grant];
-
-    /// The name in the database and on pages.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Purchase => "purchase",
-            Self::Refund => "refund",
-            Self::Grant => "gift",
-        }
-    }
-
-    /// The kind with this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+base::words! {
+    /// Why days were granted or taken back, with its name in the database and on pages.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum LedgerKind {
+        /// They were paid for.
+        Purchase = "purchase",
+        /// The payment was refunded, at least partly.
+        Refund = "refund",
+        /// The operator granted them.
+        Grant = "gift",
     }
 }
 
@@ -210,7 +192,7 @@ impl FromRow<'_, AnyRow> for LedgerEntry {
     fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         let addon: String = row.try_get("addon")?;
         let kind: String = row.try_get("kind")?;
-        let kind = LedgerKind::named(&kind);
+        let kind = LedgerKind::from_word(&kind);
         Ok(Self {
             number: row.try_get("id")?,
             account: AccountId(row.try_get("account_id")?),

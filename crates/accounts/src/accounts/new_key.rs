@@ -50,11 +50,11 @@ impl NewKeys {
         (now.saturating_sub(found.made) < self.age_max).then_some(found.key)
     }
 
-    pub(super) fn drop_of(&self, account: AccountId) {
+    pub(super) fn remove_all(&self, account: AccountId) {
         self.lock().retain(|it| it.account != account);
     }
 
-    fn drop_main_of(&self, account: AccountId) {
+    fn remove_main(&self, account: AccountId) {
         self.lock().retain(|it| !it.is(account, NewKeyKind::Main));
     }
 
@@ -98,7 +98,7 @@ impl Accounts {
         let revoked = store::revoke_main_keys(&mut tx, account, now).await?;
         let key = self.insert_new_key(&mut tx, account, None, now).await?;
         tx.commit().await?;
-        self.shared.new_keys.drop_main_of(account);
+        self.shared.new_keys.remove_main(account);
         self.broadcast_keys(revoked).await;
         Ok(key)
     }

@@ -96,7 +96,7 @@ impl NewPassword {
         }
     }
 
-    pub(super) fn of_before(password: Password) -> Self {
+    pub(super) fn from_accepted(password: Password) -> Self {
         Self(password)
     }
 

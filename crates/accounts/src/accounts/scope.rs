@@ -4,45 +4,31 @@ use std::{fmt, str::FromStr};
 
 use crate::{accounts::Addon, products::Product};
 
-/// A part of an account's access.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Scope {
-    /// Football and signals; over MCP also the account's own usage.
-    Football,
-    /// All other sports.
-    Sports,
-    /// Prices by bookmaker.
-    Odds,
-    /// Live sockets and streams: football, tennis and the state of feeds. Channels of other sports and with prices of
-    /// bookmakers need those scopes too.
-    Stream,
-    /// The account itself: its add-ons, usage and webhooks.
-    Account,
+base::words! {
+    /// A part of an account's access, with its name in requests, in answers and in the database. In display order.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Scope {
+        /// Football and signals; over MCP also the account's own usage.
+        Football = "football",
+        /// All other sports.
+        Sports = "sports",
+        /// Prices by bookmaker.
+        Odds = "odds",
+        /// Live sockets and streams: football, tennis and the state of feeds. Channels of other sports and with prices of
+        /// bookmakers need those scopes too.
+        Stream = "stream",
+        /// The account itself: its add-ons, usage and webhooks.
+        Account = "account",
+    }
 }
 
 impl Scope {
-    /// Every scope, in display order.
-    pub const ALL: [Self; 5] =
-        [Self::Football, Self::Sports, Self::Odds, Self::Stream, Self::Account];
-
     /// Those that an application can get.
     pub const OF_APPS: [Self; 3] = [Self::Football, Self::Sports, Self::Odds];
 
-    /// The name in requests, in answers and in the database.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Football => "football",
-            Self::Sports => "sports",
-            Self::Odds => "odds",
-            Self::Stream => "stream",
-            Self::Account => "account",
-        }
-    }
-
     /// The scope that a request to this product needs, over REST or MCP.
     #[must_use]
-    pub fn of_product(product: Product) -> Self {
+    pub fn for_product(product: Product) -> Self {
         match product {
             Product::Football | Product::Signals => Self::Football,
             Product::Sport(_) => Self::Sports,
@@ -53,7 +39,7 @@ impl Scope {
 
     /// The scope that covers an add-on; `None` if it has no scope.
     #[must_use]
-    pub fn of_addon(addon: Addon) -> Option<Self> {
+    pub fn for_addon(addon: Addon) -> Option<Self> {
         match addon {
             // What opens a socket checks the scope itself.
             Addon::Websocket => None,
@@ -77,10 +63,7 @@ impl FromStr for Scope {
     type Err = UnknownScope;
 
     fn from_str(name: &str) -> Result<Self, UnknownScope> {
-        Self::ALL
-            .into_iter()
-            .find(|scope| scope.as_str() == name)
-            .ok_or_else(|| UnknownScope { name: name.to_owned() })
+        Self::from_word(name).ok_or_else(|| UnknownScope { name: name.to_owned() })
     }
 }
 
@@ -134,7 +117,7 @@ impl Scopes {
     /// Whether they include what an add-on pays for.
     #[must_use]
     pub fn cover(self, addon: Addon) -> bool {
-        Scope::of_addon(addon).is_none_or(|scope| self.contains(scope))
+        Scope::for_addon(addon).is_none_or(|scope| self.contains(scope))
     }
 
     /// In display order.

@@ -131,7 +131,7 @@ fn group(row: &AnyRow) -> sqlx::Result<LedgerSum> {
     let entries: i64 = row.try_get("entries")?;
     Ok(LedgerSum {
         addon: addon.parse().map_err(|it| sqlx::Error::Decode(Box::new(it)))?,
-        kind: LedgerKind::named(&kind)
+        kind: LedgerKind::from_word(&kind)
             .ok_or_else(|| sqlx::Error::Decode("an unknown kind of entry".into()))?,
         currency: row.try_get("currency")?,
         entries,

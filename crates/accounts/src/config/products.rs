@@ -225,7 +225,7 @@ mod tests {
         };
         let shown = |prices, founder| {
             let catalogue = country(prices).unwrap();
-            let list = catalogue.of_country(Some("CH".parse().unwrap()));
+            let list = catalogue.for_country(Some("CH".parse().unwrap()));
             Addon::ALL.map(|addon| list.price(addon, founder).to_string())
         };
         assert_eq!(shown(json!({"sports": "6"}), false), ["$3", "$6", "$5"]);
@@ -233,8 +233,8 @@ mod tests {
         let francs = json!({"currency": "CHF", "websocket": "3", "sports": "6", "odds": "7"});
         assert_eq!(shown(francs, true), ["CHF 3", "CHF 6", "CHF 7"], "no rate in dollars");
         let taxed = country(json!({"tax_percent": "8.1"})).unwrap();
-        assert_eq!(taxed.of_country(Some("CH".parse().unwrap())).tax_percent, Some(dec!(8.1)));
-        assert_eq!(taxed.of_country(Some("DE".parse().unwrap())).tax_percent, None);
+        assert_eq!(taxed.for_country(Some("CH".parse().unwrap())).tax_percent, Some(dec!(8.1)));
+        assert_eq!(taxed.for_country(Some("DE".parse().unwrap())).tax_percent, None);
         for wrong in [
             json!({"currency": "CHF"}),
             json!({"currency": "x", "websocket": "3", "sports": "6", "odds": "7"}),

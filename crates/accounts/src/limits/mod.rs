@@ -422,7 +422,7 @@ mod tests {
         let guess = |it: u8| limits.log_in(address(it), "me@x.org", None);
         assert_eq!(passing(200, guess), 5, "of the account");
         assert!(limits.log_in(address(201), "you@x.org", None).is_ok(), "another account");
-        let (mine, other) = (Device::of_test(1), Device::of_test(2));
+        let (mine, other) = (Device::for_test(1), Device::for_test(2));
         let by_device =
             |device| passing(50, |_| limits.log_in(address(1), "me@x.org", Some(device)));
         assert_eq!((by_device(mine), by_device(other)), (20, 20), "each known browser");
@@ -435,7 +435,7 @@ mod tests {
         assert_eq!(passing(9, |_| limits.register(address(1), "me@x.org")), 2);
         assert_eq!(passing(9, |_| limits.mail(address(1), "me@x.org", None)), 0, "it is the same");
         assert_eq!(passing(9, |_| limits.mail(address(1), "you@x.org", None)), 2);
-        let device = Some(Device::of_test(1));
+        let device = Some(Device::for_test(1));
         assert_eq!(passing(9, |_| limits.mail(address(1), "me@x.org", device)), 2);
     }
 

@@ -5,23 +5,14 @@ use crate::accounts::Micros;
 const SECOND_US: Micros = 1_000_000;
 const DAY_S: i64 = 24 * 60 * 60;
 
-/// A daily allowance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Allowance {
-    /// Football, for an account without add-ons.
-    Football,
-    /// Tennis, for an account without the Sports add-on.
-    Tennis,
-}
-
-impl Allowance {
-    /// The name in the `RateLimit` fields.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Football => "football",
-            Self::Tennis => "tennis",
-        }
+base::words! {
+    /// A daily allowance, with its name in the `RateLimit` fields.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Allowance {
+        /// Football, for an account without add-ons.
+        Football = "football",
+        /// Tennis, for an account without the Sports add-on.
+        Tennis = "tennis",
     }
 }
 

@@ -2,28 +2,18 @@
 
 use std::{fmt, str::FromStr};
 
-/// A payment method, and its provider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum PaymentMethod {
-    /// Card, with Stripe Checkout.
-    Card,
-    /// PayPal, with its Orders API.
-    Paypal,
+base::words! {
+    /// A payment method, and its provider, with its name in forms, in commands and in the database. In display order.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum PaymentMethod {
+        /// Card, with Stripe Checkout.
+        Card = "card",
+        /// PayPal, with its Orders API.
+        Paypal = "paypal",
+    }
 }
 
 impl PaymentMethod {
-    /// Every method, in display order.
-    pub const ALL: [Self; 2] = [Self::Card, Self::Paypal];
-
-    /// The name in forms, in commands and in the database.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Card => "card",
-            Self::Paypal => "paypal",
-        }
-    }
-
     /// The display name.
     #[must_use]
     pub fn title(self) -> &'static str {
@@ -44,7 +34,7 @@ impl FromStr for PaymentMethod {
     type Err = UnknownPaymentMethod;
 
     fn from_str(name: &str) -> Result<Self, UnknownPaymentMethod> {
-        Self::ALL.into_iter().find(|method| method.as_str() == name).ok_or(UnknownPaymentMethod)
+        Self::from_word(name).ok_or(UnknownPaymentMethod)
     }
 }
 

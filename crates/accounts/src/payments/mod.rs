@@ -293,7 +293,7 @@ impl Payments {
         }
         let all = self.shared.prices.now();
         let country = buyer.country.filter(|country| all.countries.contains_key(country));
-        let catalogue = all.of_country(country);
+        let catalogue = all.for_country(country);
         let mut price = catalogue.price(addon, buyer.founder).times(months);
         price.amount.rescale(2);
         let order = Order {

@@ -48,30 +48,18 @@ pub struct Order {
     pub days_granted: i64,
 }
 
-/// The state of an order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OrderState {
-    /// Not paid yet.
-    Open,
-    /// Not paid, and no longer payable.
-    Closed,
-    Paid,
-    /// Partly refunded.
-    PartlyRefunded,
-    Refunded,
-}
-
-impl OrderState {
-    /// For display.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Closed => "closed",
-            Self::Paid => "paid",
-            Self::PartlyRefunded => "partly refunded",
-            Self::Refunded => "refunded",
-        }
+base::words! {
+    /// The state of an order, as pages show it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum OrderState {
+        /// Not paid yet.
+        Open = "open",
+        /// Not paid, and no longer payable.
+        Closed = "closed",
+        Paid = "paid",
+        /// Partly refunded.
+        PartlyRefunded = "partly refunded",
+        Refunded = "refunded",
     }
 }
 

@@ -190,9 +190,9 @@ impl PaymentStore {
     }
 
     /// Whether this event was recorded before.
-    pub(super) async fn knows(&self, event: EventKey<'_>) -> sqlx::Result<bool> {
+    pub(super) async fn is_recorded(&self, event: EventKey<'_>) -> sqlx::Result<bool> {
         let (_slot, mut connection) = self.database.pool().acquire().await?;
-        knows(&mut connection, event).await
+        is_recorded(&mut connection, event).await
     }
 
     /// Records an event that concerns no known order.
@@ -219,7 +219,7 @@ impl PaymentStore {
         ledger::lock(&mut tx, snapshot.account).await?;
         let mut order = order(&mut tx, &snapshot.id).await?.ok_or(sqlx::Error::RowNotFound)?;
         if let Some(event) = event
-            && knows(&mut tx, event).await?
+            && is_recorded(&mut tx, event).await?
         {
             return Ok((order, ApplyOutcome::Repeated));
         }
@@ -357,7 +357,7 @@ pub(super) async fn insert(tx: &mut AnyConnection, order: &Order) -> sqlx::Resul
     Ok(())
 }
 
-async fn knows(tx: &mut AnyConnection, event: EventKey<'_>) -> sqlx::Result<bool> {
+async fn is_recorded(tx: &mut AnyConnection, event: EventKey<'_>) -> sqlx::Result<bool> {
     let found: Option<String> =
         sqlx::query_scalar("SELECT event_id FROM webhooks WHERE rail = $1 AND event_id = $2")
             .bind(event.method.as_str())

@@ -62,7 +62,7 @@ impl Payments {
         }
         let store = &self.shared.store;
         let event = EventKey { method: provider.method(), id: &id, kind: &kind };
-        if store.knows(event).await? {
+        if store.is_recorded(event).await? {
             return Ok("repeated");
         }
         let order = store.find(event.method, &order_ref).await?;

@@ -63,7 +63,7 @@ pub struct Catalogue {
 impl Catalogue {
     /// The price list of a customer of this country, or who named none.
     #[must_use]
-    pub fn of_country(&self, country: Option<Country>) -> &Self {
+    pub fn for_country(&self, country: Option<Country>) -> &Self {
         country.and_then(|country| self.countries.get(&country)).unwrap_or(self)
     }
 

@@ -79,7 +79,7 @@ impl Product {
     /// operators' paths. Paths that need no key (`/api/v2/coverage/`, `/api/schema/`,
     /// `/api/asyncapi/`, `/api/docs/`) are `None` too.
     #[must_use]
-    pub fn of_path(path: &str) -> Option<Self> {
+    pub fn from_path(path: &str) -> Option<Self> {
         let mut parts = path.split('/').filter(|part| !part.is_empty());
         let first = parts.next()?;
         let [second, third] = [parts.next(), parts.next()].map(Option::unwrap_or_default);
@@ -97,9 +97,9 @@ impl Product {
     }
 
     /// The product whose MCP server has this path, with or without a slash at its end. Unlike
-    /// [`Self::of_path`] it knows only the servers themselves, and no other product has one.
+    /// [`Self::from_path`] it knows only the servers themselves, and no other product has one.
     #[must_use]
-    pub fn of_mcp_path(path: &str) -> Option<Self> {
+    pub fn from_mcp_path(path: &str) -> Option<Self> {
         let path = path.strip_prefix('/')?;
         match path.strip_suffix('/').unwrap_or(path) {
             "mcp" | "api/mcp" => Some(Self::Football),
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn check(path: &str, expected: Option<Product>) {
-        assert_eq!(Product::of_path(path), expected, "{path}");
+        assert_eq!(Product::from_path(path), expected, "{path}");
     }
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn mcp_servers_are_known_by_their_exact_path() {
         let check = |path: &str, expected| {
-            assert_eq!(Product::of_mcp_path(path), expected, "{path}");
+            assert_eq!(Product::from_mcp_path(path), expected, "{path}");
         };
         for path in ["/mcp", "/mcp/", "/api/mcp", "/api/mcp/"] {
             check(path, Some(Product::Football));

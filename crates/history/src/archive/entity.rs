@@ -12,49 +12,22 @@ use serde_json::Value;
 use super::properties::Properties;
 use record::{EntityRef, Key, MatchRecord, PlayRecord};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EntityKind {
-    Competition,
-    /// Its parent is a competition.
-    Season,
-    Team,
-    /// Its parent is the player's last team.
-    Player,
-    Manager,
-    Referee,
-    Venue,
-    Horse,
-    Jockey,
-}
-
-impl EntityKind {
-    pub const ALL: [Self; 9] = [
-        Self::Competition,
-        Self::Season,
-        Self::Team,
-        Self::Player,
-        Self::Manager,
-        Self::Referee,
-        Self::Venue,
-        Self::Horse,
-        Self::Jockey,
-    ];
-
-    /// Its name in the database.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Competition => "competition",
-            Self::Season => "season",
-            Self::Team => "team",
-            Self::Player => "player",
-            Self::Manager => "manager",
-            Self::Referee => "referee",
-            Self::Venue => "venue",
-            Self::Horse => "horse",
-            Self::Jockey => "jockey",
-        }
+base::words! {
+    /// A kind of entities, with its name in the database.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum EntityKind {
+        Competition = "competition",
+        /// Its parent is a competition.
+        Season = "season",
+        Team = "team",
+        /// Its parent is the player's last team.
+        Player = "player",
+        Manager = "manager",
+        Referee = "referee",
+        Venue = "venue",
+        Horse = "horse",
+        Jockey = "jockey",
     }
 }
 

@@ -12,31 +12,20 @@ use record::{Key, Status};
 /// More teams with equal points are not compared among themselves.
 const TIED_MAX: usize = 40;
 
-/// What decides between teams with equal points. In the end their names decide.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ranking {
-    /// Goal difference, then goals.
-    #[default]
-    GoalDifference,
-    /// Points, then goal difference of the matches among these teams, once all of them are played; then as above.
-    HeadToHead,
-    /// Matches won, then as in `GoalDifference`.
-    WinsFirst,
-    /// As in `GoalDifference`, but after some rounds the table is split, and no team leaves its part.
-    Split,
-}
-
-impl Ranking {
-    /// The word of the settings and of REST.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::GoalDifference => "goal_difference",
-            Self::HeadToHead => "head_to_head",
-            Self::WinsFirst => "wins_first",
-            Self::Split => "split",
-        }
+base::words! {
+    /// What decides between teams with equal points, with its word in the settings and in REST. In the end their names decide.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Ranking {
+        /// Goal difference, then goals.
+        #[default]
+        GoalDifference = "goal_difference",
+        /// Points, then goal difference of the matches among these teams, once all of them are played; then as above.
+        HeadToHead = "head_to_head",
+        /// Matches won, then as in `GoalDifference`.
+        WinsFirst = "wins_first",
+        /// As in `GoalDifference`, but after some rounds the table is split, and no team leaves its part.
+        Split = "split",
     }
 }
 

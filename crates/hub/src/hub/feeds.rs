@@ -12,19 +12,17 @@ use fanout::Micros;
 #[derive(BorshSerialize, BorshDeserialize)]
 pub struct SourceNumber(pub usize);
 
-/// The state of a feed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
-pub enum FeedState {
-    Live,
-    /// Silent for longer than its deadline, or its provider reports a lag.
-    Late,
-    Down,
-    /// Reconnected, and its image is not complete yet.
-    Recovering,
-}
-
-impl FeedState {
-    pub const ALL: [Self; 4] = [Self::Live, Self::Late, Self::Down, Self::Recovering];
+base::words! {
+    /// The state of a feed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
+    pub enum FeedState {
+        Live = "live",
+        /// Silent for longer than its deadline, or its provider reports a lag.
+        Late = "late",
+        Down = "down",
+        /// Reconnected, and its image is not complete yet.
+        Recovering = "recovering",
+    }
 }
 
 /// Why a source is down that the settings no longer have.
@@ -46,38 +44,25 @@ pub struct SourceTurn {
     pub health: Health,
 }
 
-/// The kinds of fact for which the sources of a match are ranked separately.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FactKind {
-    /// Names, competition, start.
-    Fixture,
-    /// Status, clock and score; of a tennis match its points too; a scoreboard, a race.
-    Score,
-    /// Goals, cards, substitutions, and their corrections.
-    Incidents,
-    Stats,
-    Ball,
-    /// A bookmaker's book that several sources carry.
-    Odds,
+base::words! {
+    /// The kinds of fact for which the sources of a match are ranked separately, with their names in the settings.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum FactKind {
+        /// Names, competition, start.
+        Fixture = "fixture",
+        /// Status, clock and score; of a tennis match its points too; a scoreboard, a race.
+        Score = "score",
+        /// Goals, cards, substitutions, and their corrections.
+        Incidents = "incidents",
+        Stats = "stats",
+        Ball = "ball",
+        /// A bookmaker's book that several sources carry.
+        Odds = "odds",
+    }
 }
 
 impl FactKind {
-    pub const ALL: [Self; 6] =
-        [Self::Fixture, Self::Score, Self::Incidents, Self::Stats, Self::Ball, Self::Odds];
     pub const COUNT: usize = Self::ALL.len();
-
-    /// Its name in the settings.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Fixture => "fixture",
-            Self::Score => "score",
-            Self::Incidents => "incidents",
-            Self::Stats => "stats",
-            Self::Ball => "ball",
-            Self::Odds => "odds",
-        }
-    }
 }
 
 /// Decides which source is primary when several report the same kind of fact of a match: the live

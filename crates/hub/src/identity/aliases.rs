@@ -46,7 +46,7 @@ impl Aliases {
         let (mut sport, mut country) = (Sport::Football, None);
         for line in lines(text) {
             if let Some(name) = heading(line) {
-                sport = sport_named(name).unwrap_or(Sport::Football);
+                sport = Sport::from_word(name).unwrap_or(Sport::Football);
                 country = country::stated(name);
                 continue;
             }
@@ -68,10 +68,6 @@ fn heading(line: &str) -> Option<&str> {
     line.strip_prefix('[')?.strip_suffix(']')
 }
 
-fn sport_named(name: &str) -> Option<Sport> {
-    Sport::ALL.into_iter().find(|sport| sport.as_str() == name)
-}
-
 /// All names on a line, the first one first.
 fn names(line: &str) -> impl Iterator<Item = &str> {
     line.split(['=', ';']).map(str::trim)
@@ -91,7 +87,7 @@ mod tests {
         let (mut teams, mut sport) = (Vec::new(), Sport::Football);
         for line in lines(TEXT) {
             match heading(line) {
-                Some(name) => sport = sport_named(name).unwrap_or(Sport::Football),
+                Some(name) => sport = Sport::from_word(name).unwrap_or(Sport::Football),
                 None => teams.push((sport, names(line).collect())),
             }
         }
@@ -124,7 +120,7 @@ mod tests {
     #[test]
     fn every_heading_is_known() {
         for name in lines(TEXT).filter_map(heading) {
-            let is_known = country::stated(name).is_some() || sport_named(name).is_some();
+            let is_known = country::stated(name).is_some() || Sport::from_word(name).is_some();
             assert!(name == "Nations" || is_known, "{name}");
         }
     }

@@ -72,10 +72,12 @@ pub struct NewBinding {
     pub aliases: Vec<super::Alias>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
-pub enum DecidedBy {
-    Rule,
-    Operator,
+base::words! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+    pub enum DecidedBy {
+        Rule = "rule",
+        Operator = "operator",
+    }
 }
 
 /// Two matches that may be one.
@@ -140,12 +142,14 @@ pub struct ProviderCompetition {
     pub name: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
-pub enum DecidedRelation {
-    /// Their names and countries do not count, and what one feed states of them holds for the other.
-    Same,
-    /// No match of one is a match of the other.
-    Apart,
+base::words! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+    pub enum DecidedRelation {
+        /// Their names and countries do not count, and what one feed states of them holds for the other.
+        Same = "same",
+        /// No match of one is a match of the other.
+        Apart = "apart",
+    }
 }
 
 /// An order with its number in the store.
@@ -160,21 +164,6 @@ impl CompetitionsOrder {
     #[must_use]
     pub fn pair(&self) -> (Id, Id) {
         pair(self.one.id, self.other.id)
-    }
-}
-
-impl DecidedRelation {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Same => "same",
-            Self::Apart => "apart",
-        }
-    }
-
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::Same, Self::Apart].into_iter().find(|relation| relation.as_str() == name)
     }
 }
 
@@ -194,16 +183,6 @@ impl Doubt {
     #[must_use]
     pub fn is_of(&self, one: Id, other: Id) -> bool {
         pair(self.one.id, self.other.id) == pair(one, other)
-    }
-}
-
-impl DecidedBy {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Rule => "rule",
-            Self::Operator => "operator",
-        }
     }
 }
 

@@ -151,7 +151,7 @@ impl IdentityStore {
                     name: row.try_get(format!("{prefix}_name").as_str())?,
                 })
             };
-            let relation = DecidedRelation::named(row.try_get("decision")?);
+            let relation = DecidedRelation::from_word(row.try_get("decision")?);
             let (one, other) = (competition("one", "one")?, competition("other", "other")?);
             Ok(CompetitionsOrder { one, other, relation })
         };
@@ -487,7 +487,7 @@ fn numbered(row: &AnyRow) -> sqlx::Result<NumberedOrder> {
             provider: row.try_get("with_provider")?,
             name: row.try_get("with_key")?,
         };
-        let relation = DecidedRelation::named(row.try_get("kind")?);
+        let relation = DecidedRelation::from_word(row.try_get("kind")?);
         let order = MatchOrder::Competitions(Box::new(CompetitionsOrder { one, other, relation }));
         return Ok(NumberedOrder { number, order });
     }

@@ -4,10 +4,7 @@ use super::{
     DocumentHeader,
     values::{self, Map, Text, Timestamp},
 };
-use crate::{
-    document::Object,
-    hub::feeds::{self, FeedState},
-};
+use crate::{document::Object, hub::feeds};
 
 wire! {
     /// The health of each source: the document of `feeds`.
@@ -55,16 +52,4 @@ pub fn source(sources: &mut Object, source: &feeds::Source, patch: bool) {
     out.put(Source::price_changes(), source.price_changes);
     out.put(Source::quarantined(), source.quarantined);
     out.put(Source::ended(), source.ended);
-}
-
-impl FeedState {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Live => "live",
-            Self::Late => "late",
-            Self::Down => "down",
-            Self::Recovering => "recovering",
-        }
-    }
 }

@@ -91,7 +91,7 @@ impl Names {
         let reading = self.reading(&text, calendar)?;
         let mut candidates = self.candidates(&reading, calendar);
         candidates.retain(|Candidate { summary, .. }| {
-            is_meant(summary, reading.tense) && (!is_live || summary.status.is_live())
+            is_in_tense(summary, reading.tense) && (!is_live || summary.status.is_live())
         });
         let best = candidates.iter().map(|candidate| candidate.score).fold(0.0, f64::max);
         candidates.retain(|candidate| candidate.score > best - 0.001);
@@ -125,7 +125,8 @@ impl Names {
         asked: &str,
         candidates: impl Iterator<Item = &'a MatchSummary>,
     ) -> Refusal {
-        let nearest: Vec<_> = candidates.take(NEAREST_MAX).map(|it| self.of_match(it)).collect();
+        let nearest: Vec<_> =
+            candidates.take(NEAREST_MAX).map(|it| self.search_result(it)).collect();
         Refusal::new(
             "ambiguous_name",
             format!("Several matches fit {asked:?}: call again with the id of one."),
@@ -187,7 +188,7 @@ impl Names {
 }
 
 /// Whether a match is one of those that a word of time means.
-pub(super) fn is_meant(summary: &MatchSummary, tense: Option<Tense>) -> bool {
+pub(super) fn is_in_tense(summary: &MatchSummary, tense: Option<Tense>) -> bool {
     match tense {
         Some(Tense::Past) => summary.status.has_result(),
         Some(Tense::Future) => is_ahead(summary),

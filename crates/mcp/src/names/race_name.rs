@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{
     FIT_MIN, NEAR_US, NEAREST_MAX, Names, SearchResult,
     index::FoldedName,
-    match_name::{Tense, dated, is_meant, rank, without_noise, without_tense},
+    match_name::{Tense, dated, is_in_tense, rank, without_noise, without_tense},
 };
 use crate::{
     days::{Calendar, TimeSpan},
@@ -47,7 +47,7 @@ impl Names {
         calendar: &Calendar,
     ) -> Result<Key, Refusal> {
         let (mut found, has_time, said) = self.races(text, calendar);
-        found.retain(|(race, _)| is_meant(race, said) && (!is_live || race.status.is_live()));
+        found.retain(|(race, _)| is_in_tense(race, said) && (!is_live || race.status.is_live()));
         found.sort_by_key(|(race, _)| rank(race, tense, calendar.now()));
         let Some((first, _)) = found.first() else {
             let message = format!(
@@ -59,7 +59,7 @@ impl Names {
             if near.is_empty() {
                 let days = TimeSpan { from: calendar.now(), before: calendar.now() + NEAR_US };
                 let next = self.races_in(&[days], calendar).into_iter().take(NEAREST_MAX);
-                near = next.map(|race| self.of_match(&race)).collect();
+                near = next.map(|race| self.search_result(&race)).collect();
             }
             return Err(Refusal::not_found(message).with("nearest", json!(near)));
         };
@@ -84,7 +84,7 @@ impl Names {
         let (mut found, ..) = self.races(text, calendar);
         found.sort_by_key(|(race, _)| rank(race, Tense::Nearest, calendar.now()));
         let found = found.into_iter().take(limit);
-        found.map(|(race, score)| SearchResult { score, ..self.of_match(&race) }).collect()
+        found.map(|(race, score)| SearchResult { score, ..self.search_result(&race) }).collect()
     }
 
     /// The races of the first reading that has some: with days at an end, then without words that are no name.

@@ -58,39 +58,18 @@ impl SignalRecord {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SignalKind {
-    Arbitrage,
-    PriceGap,
-    Value,
-    Steam,
-    Suspended,
-    Momentum,
-}
-
-impl SignalKind {
-    pub const ALL: [Self; 6] = [
-        Self::Arbitrage,
-        Self::PriceGap,
-        Self::Value,
-        Self::Steam,
-        Self::Suspended,
-        Self::Momentum,
-    ];
-
-    /// Its name in answers, on the channel and in the archive.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Arbitrage => "arbitrage",
-            Self::PriceGap => "price_gap",
-            Self::Value => "value",
-            Self::Steam => "steam",
-            Self::Suspended => "suspended",
-            Self::Momentum => "momentum",
-        }
+base::words! {
+    /// The kind of a signal, with its name in answers, on the channel and in the archive.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SignalKind {
+        Arbitrage = "arbitrage",
+        PriceGap = "price_gap",
+        Value = "value",
+        Steam = "steam",
+        Suspended = "suspended",
+        Momentum = "momentum",
     }
 }
 
@@ -208,24 +187,14 @@ pub struct Leg {
     pub stake: Decimal,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Direction {
-    /// Prices fall: it has become likelier.
-    Shortening,
-    Drifting,
-}
-
-impl Direction {
-    pub const ALL: [Self; 2] = [Self::Shortening, Self::Drifting];
-
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Shortening => "shortening",
-            Self::Drifting => "drifting",
-        }
+base::words! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Direction {
+        /// Prices fall: it has become likelier.
+        Shortening = "shortening",
+        Drifting = "drifting",
     }
 }
 

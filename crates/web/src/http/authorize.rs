@@ -117,7 +117,7 @@ async fn check_access(
     let caller = identify(shared, presented, is_mcp.then_some(product), peer).await?;
     let caller = caller.map_err(|denial| shared.denied(denial))?;
     let quota = limits.quota(&caller, product, now);
-    let (resource, customers) = (Resource::of_path(product, path), &shared.parts.customers);
+    let (resource, customers) = (Resource::from_path(product, path), &shared.parts.customers);
     let decided = access::decide(&caller, quota, resource, &customers.prices.now(), now);
     decided.map_err(|denial| shared.denied(denial))?;
     let pool = if is_mcp { Pool::Mcp } else { Pool::Rest };
@@ -185,7 +185,7 @@ pub(super) async fn authenticate(
 /// tickets, because a socket may need one after the quota is used up, and for the paths of MCP, whose servers
 /// count calls themselves: lists are free.
 fn call(resource: Resource, path: &str) -> Option<Call> {
-    let counts = matches!(resource, Resource::Product(_)) && Product::of_mcp_path(path).is_none();
+    let counts = matches!(resource, Resource::Product(_)) && Product::from_mcp_path(path).is_none();
     counts.then_some(Call::Rest)
 }
 
@@ -256,8 +256,8 @@ mod tests {
     #[test]
     fn requests_are_counted_by_path() {
         let check = |path: &str, expected: Option<Call>| {
-            let product = Product::of_path(path).expect("a path of a product");
-            assert_eq!(call(Resource::of_path(product, path), path), expected, "{path}");
+            let product = Product::from_path(path).expect("a path of a product");
+            assert_eq!(call(Resource::from_path(product, path), path), expected, "{path}");
         };
         check("/api/v2/events/", Some(Call::Rest));
         check("/api/", Some(Call::Rest));

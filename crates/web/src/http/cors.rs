@@ -66,7 +66,7 @@ fn allowed(path: &str) -> &'static str {
         };
     }
     let is_created = ["/api/v2/stream/ticket", "/oauth/token", "/oauth/revoke"].contains(&path);
-    let is_posted = is_created || Product::of_mcp_path(path).is_some();
+    let is_posted = is_created || Product::from_mcp_path(path).is_some();
     if is_posted { POSTED } else { READ }
 }
 

@@ -24,7 +24,7 @@ pub(super) enum RequestTarget {
 
 impl RequestTarget {
     fn from_path(path: &str) -> Self {
-        match Product::of_path(path) {
+        match Product::from_path(path) {
             Some(product) => Self::Product(product),
             None if cors::is_open(path) => Self::Open,
             None => Self::Other,
@@ -47,7 +47,7 @@ pub(super) fn prepare(
     mark_sensitive(request.headers_mut());
     forwarded::settle(&shared.parts.connections.proxies, connection, request.headers_mut());
     let target = RequestTarget::from_path(request.uri().path());
-    if let Some(resource) = McpResource::of_path(request.uri().path()) {
+    if let Some(resource) = McpResource::from_path(request.uri().path()) {
         request.extensions_mut().insert(resource);
     }
     if target != RequestTarget::Other {

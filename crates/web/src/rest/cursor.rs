@@ -7,8 +7,8 @@ use hyper::header::{HeaderValue, LINK};
 use serde::Serialize;
 
 use super::{
-    ApiError, ApiRequest, ApiResult, CacheControl, Page, match_filter::Choice, params::CURSOR,
-    view::View,
+    ApiError, ApiRequest, ApiResult, CacheControl, Page, match_filter::MatchListParams,
+    params::CURSOR, view::View,
 };
 use history::query::{MatchPage, MatchQuery};
 use record::{Key, MatchSummary};
@@ -79,9 +79,9 @@ impl ApiRequest {
         query: MatchQuery,
     ) -> Result<(MatchQuery, MatchPage), ApiError> {
         let query = self.behind_cursor(view, query)?;
-        let choice = Choice::read(&self.params)?;
+        let list_params = MatchListParams::read(&self.params)?;
         let mut found = view.find(&query);
-        if choice.last.or(choice.next).is_some() {
+        if list_params.last.or(list_params.next).is_some() {
             found.count = found.summaries.len();
         }
         Ok((query, found))

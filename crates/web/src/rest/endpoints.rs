@@ -12,12 +12,12 @@ use super::{Api, ApiRequest, ApiResult, Spec};
 ///
 /// ```ignore
 /// params! {
-///     struct List {
+///     struct ListParams {
 ///         search: Name = "Part of the name.",
 ///     }
 /// }
 ///
-/// const LIST: Spec = request::spec(&[List::PARAMS]).paged();
+/// const LIST: Spec = request::spec(&[ListParams::PARAMS]).paged();
 ///
 /// endpoints! {
 ///     /// Teams, the strongest first.
@@ -75,7 +75,7 @@ macro_rules! endpoints {
 ///
 /// ```ignore
 /// params! {
-///     struct List {
+///     struct ListParams {
 ///         #[required]
 ///         q: Text = "A name or a part of it",
 ///         kind as "type": Word = "",
@@ -84,7 +84,7 @@ macro_rules! endpoints {
 /// ```
 ///
 /// - `as` has the name of a parameter that is a word of Rust.
-/// - `struct Fixtures for MatchParams {..}` reads some fields of `MatchParams`, which other endpoints share; the rest are its default.
+/// - `struct FixtureParams for MatchParams {..}` reads some fields of `MatchParams`, which other endpoints share; the rest are its default.
 /// - The attribute is a method of [`Param`](super::Param), such as `required` or `alias("league")`.
 macro_rules! params {
     () => {};

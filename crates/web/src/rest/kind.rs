@@ -24,7 +24,7 @@ use super::{
         format::{ODDS_FORMATS, OddsFormat},
         list::movement,
     },
-    params::{self, INCLUDED_MAX},
+    params::INCLUDED_MAX,
     time,
 };
 use history::query::Movement;
@@ -75,16 +75,16 @@ fn several<T, I: Iterator<Item = &'static str>, C: FromIterator<T>>(
     words.map(|word| parse(word).ok_or_else(unknown)).collect()
 }
 
-fn of_type(kind: Type) -> ObjectBuilder {
+fn of_schema_type(kind: Type) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(kind)
 }
 
 fn text() -> ObjectBuilder {
-    of_type(Type::String)
+    of_schema_type(Type::String)
 }
 
 fn number() -> ObjectBuilder {
-    of_type(Type::Integer).minimum(Some(0))
+    of_schema_type(Type::Integer).minimum(Some(0))
 }
 
 /// `date-or-time` is one format: generators make a type of a choice of two.
@@ -97,7 +97,7 @@ fn day() -> ObjectBuilder {
 }
 
 fn decimal() -> ObjectBuilder {
-    formatted(of_type(Type::Number), "double")
+    formatted(of_schema_type(Type::Number), "double")
 }
 
 fn ids() -> ObjectBuilder {
@@ -157,7 +157,7 @@ kinds! {
         params.parsed(name, time::EXPECTED, |text| time::end_in(text, &params.tz()))
     };
     Day: [Option<Micros>; 2], day(), |params, name| Ok([params.from(name)?, params.before(name)?]);
-    Flag: Option<bool>, of_type(Type::Boolean), |params, name| params.flag(name);
+    Flag: Option<bool>, of_schema_type(Type::Boolean), |params, name| params.flag(name);
     Number: Option<u64>, number(), |params, name| params.number(name);
     Id: Option<Key>, formatted(number(), "int64"), |params, name| params.id(name);
     Ids: IdFilter, ids(), |params, name| IdFilter::read(params, name, IDS_MAX);
@@ -171,7 +171,7 @@ kinds! {
             Err(_) => Ok((IdFilter::default(), Text::read(params, name)?)),
         }
     };
-    Count: Option<usize>, of_type(Type::Integer).minimum(Some(1)).maximum(Some(200)), |params, name| {
+    Count: Option<usize>, of_schema_type(Type::Integer).minimum(Some(1)).maximum(Some(200)), |params, name| {
         let count = |text: &str| text.parse::<usize>().ok().filter(|it| (1..=200).contains(it));
         params.parsed(name, "a whole number from 1 to 200", count)
     };
@@ -202,9 +202,9 @@ kinds! {
     MarketName: Option<Market>, one_of(market::names()), |params, name| {
         params.choice(name, market::names(), Market::named)
     };
-    SportName: Option<Sport>, text(), |params, name| params.choice(name, Sport::ALL.map(Sport::as_str), params::sport);
+    SportName: Option<Sport>, text(), |params, name| params.choice(name, Sport::ALL.map(Sport::as_str), Sport::from_word);
     AnySport: Option<Sport>, text(), |params, name| {
-        let named = |text: &str| params::sport(&text.to_ascii_lowercase());
+        let named = |text: &str| Sport::from_word(&text.to_ascii_lowercase());
         params.choice(name, Sport::ALL.map(Sport::as_str), named)
     };
     CoveredSport: Option<Sport>, text(), |params, name| {
@@ -212,7 +212,6 @@ kinds! {
         params.choice(name, covered().map(Sport::as_str), named)
     };
     SignalWord: Option<SignalKind>, one_of(SignalKind::ALL.map(SignalKind::as_str)), |params, name| {
-        let kind = |text: &str| SignalKind::ALL.into_iter().find(|kind| kind.as_str() == text);
-        params.choice(name, SignalKind::ALL.map(SignalKind::as_str), kind)
+        params.choice(name, SignalKind::ALL.map(SignalKind::as_str), SignalKind::from_word)
     };
 }

@@ -16,8 +16,10 @@ use record::{Key, Status};
 pub(super) const IDS: &str = "These matches: at most 50, separated by commas; 5 with `include`";
 
 params! {
+    /// The matches with these ids.
+    pub(super) struct IdParams { ids: MatchIds = IDS }
     /// What every list of matches takes beside its filters.
-    pub(super) struct Choice {
+    pub(super) struct MatchListParams {
         h2h: Sides = "Matches between two sides: their IDs or names with a comma between, `12,57` or `Alpha v Beta`",
         last: Count = "The latest so many matches with a result, the newest first: 1 to 200; with `status`, of those",
         next: Count = "The next so many matches that have not started: 1 to 200; with `status`, of those",
@@ -111,7 +113,7 @@ impl IdFilter {
     }
 }
 
-impl Choice {
+impl MatchListParams {
     /// Adds these parameters and `ids` to a query.
     ///
     /// # Errors

@@ -2,7 +2,6 @@
 
 use std::{borrow::Cow, collections::BTreeSet, sync::OnceLock};
 
-use facts::event::Sport;
 use fanout::Micros;
 use form_urlencoded::byte_serialize;
 use jiff::tz::TimeZone;
@@ -455,12 +454,6 @@ fn id(text: &str) -> Option<Key> {
 /// The pairs of a query: application/x-www-form-urlencoded.
 fn form(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
     form_urlencoded::parse(query.as_bytes())
-}
-
-/// The sport of the first segment of a path.
-#[must_use]
-pub fn sport(name: &str) -> Option<Sport> {
-    Sport::ALL.into_iter().find(|sport| sport.as_str() == name)
 }
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ pub(super) struct KindRow {
 }
 
 params! {
-    struct Filter {
+    struct SignalParams {
         active: Flag = "`true`: active signals; `false`: ended ones",
         date_from: Begin = "Started on or after this day (2026-08-30) or timestamp",
         date_to: End = "Started on or before this day or timestamp",
@@ -142,7 +142,7 @@ const NONE: Spec = Spec::new(&[]);
 
 endpoints! {
     /// Signals, the newest first.
-    "/signals/api/", params(Spec::new(&[Filter::PARAMS]).paged()), answers(Page<SignalRow>), |request| list(&request);
+    "/signals/api/", params(Spec::new(&[SignalParams::PARAMS]).paged()), answers(Page<SignalRow>), |request| list(&request);
 
     /// The number of active signals of each kind.
     "/signals/api/kinds/", params(NONE), answers(Kinds), |request| kinds(&request);
@@ -152,7 +152,7 @@ endpoints! {
 }
 
 fn list(request: &ApiRequest) -> ApiResult {
-    let filter = Filter::read(&request.params)?;
+    let filter = SignalParams::read(&request.params)?;
     let found = request.api.signals.find(|record| filter.lets_through(record));
     let view = View::new(&request.api, request.caller()?);
     request.page_of(CacheControl::LIVE, &found, |record| row(record, view))
@@ -170,7 +170,7 @@ fn detail(request: &ApiRequest) -> ApiResult {
     request.answer(CacheControl::LIVE, &row(&record, View::new(&request.api, request.caller()?)))
 }
 
-impl Filter {
+impl SignalParams {
     fn lets_through(&self, record: &SignalRecord) -> bool {
         fn is<T: PartialEq>(wanted: Option<&T>, value: &T) -> bool {
             wanted.is_none_or(|wanted| wanted == value)

@@ -119,7 +119,7 @@ fn offer(
     addon: Addon,
 ) -> AddonPrices {
     let (all, founder) = (parts.customers.prices.now(), customer.founder.is_some());
-    let catalogue = all.of_country(customer.country);
+    let catalogue = all.for_country(customer.country);
     let price = catalogue.price(addon, founder);
     let list = catalogue.price(addon, false);
     let is_free = catalogue.is_free(addon, visit.now);

@@ -113,7 +113,7 @@ pub(super) async fn show(signed_in: SignedIn, headers: HeaderMap) -> Result<Resp
     };
     let founder = customer.founder.is_some();
     let catalogue = parts.customers.prices.now();
-    let catalogue = catalogue.of_country(customer.country);
+    let catalogue = catalogue.for_country(customer.country);
     let standing = |addon| AddonStatus::new(catalogue, addon, founder, &customer.addons, visit.now);
     let created = customer.key_created.map(|at| Moment::day(at).text);
     visit.show(&DashboardPage {

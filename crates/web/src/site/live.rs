@@ -57,7 +57,7 @@ impl<'a> LiveShell<'a> {
             session: customer.filter(may_follow).map(|_| visit.shell("/").token),
             addon_price: customer.filter(|it| !may_follow(it)).map(|customer| {
                 let catalogue = parts.customers.prices.now();
-                let prices = catalogue.of_country(customer.country);
+                let prices = catalogue.for_country(customer.country);
                 prices.price(Addon::Websocket, founder).to_string()
             }),
         }

@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn paths_belong_to_the_product() {
         for server in ALL.iter() {
-            assert_eq!(Product::of_path(&server.path()), Some(server.product));
+            assert_eq!(Product::from_path(&server.path()), Some(server.product));
             assert_eq!(McpServer::named(server.sport()), Some(server));
         }
         assert_eq!(McpServer::named("chess"), None);

@@ -60,7 +60,7 @@ const ORDER: [Addon; 3] = [Addon::Sports, Addon::Websocket, Addon::Odds];
 pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
     let all = visit.shared.parts.customers.prices.now();
     let customer = visit.customer();
-    let catalogue = all.of_country(customer.and_then(|it| it.country));
+    let catalogue = all.for_country(customer.and_then(|it| it.country));
     let founder = customer.is_some_and(|it| it.founder.is_some());
     let addons = customer.map(|it| it.addons);
     let mut nothing = catalogue.price(Addon::Sports, false);

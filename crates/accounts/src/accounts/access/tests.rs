@@ -196,8 +196,8 @@ fn each_denial_has_its_status_code_and_close() {
 #[test]
 fn path_tells_what_is_asked_for() {
     let check = |path: &str, expected: Resource| {
-        let product = Product::of_path(path).expect("a path of a product");
-        assert_eq!(Resource::of_path(product, path), expected, "{path}");
+        let product = Product::from_path(path).expect("a path of a product");
+        assert_eq!(Resource::from_path(product, path), expected, "{path}");
     };
     check("/api/v2/events/", Resource::Product(Product::Football));
     check("/mcp", Resource::Product(Product::Football));

@@ -21,7 +21,7 @@ impl CodeChallenge {
     }
 
     /// A stored one.
-    pub(crate) fn of_stored(text: String) -> Self {
+    pub(crate) fn from_stored(text: String) -> Self {
         Self(text)
     }
 
@@ -30,7 +30,7 @@ impl CodeChallenge {
     }
 
     /// Whether it is the digest of this verifier; compared in constant time.
-    pub(super) fn is_of(&self, verifier: &str) -> bool {
+    pub(super) fn matches(&self, verifier: &str) -> bool {
         let unreserved = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
         let is_verifier = (43..=128).contains(&verifier.len()) && verifier.bytes().all(unreserved);
         let digest = BASE64URL_NOPAD.encode(&Sha256::digest(verifier.as_bytes()));
@@ -47,10 +47,10 @@ mod tests {
         // RFC 7636, appendix B.
         let challenge =
             CodeChallenge::parse("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM").unwrap();
-        assert!(challenge.is_of("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"));
-        assert!(!challenge.is_of("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXl"));
-        assert!(!challenge.is_of("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"), "not `plain`");
-        assert!(!challenge.is_of(""));
+        assert!(challenge.matches("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"));
+        assert!(!challenge.matches("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXl"));
+        assert!(!challenge.matches("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"), "not `plain`");
+        assert!(!challenge.matches(""));
     }
 
     #[test]
@@ -58,7 +58,7 @@ mod tests {
         for length in [42, 129] {
             let verifier = "a".repeat(length);
             let digest = BASE64URL_NOPAD.encode(&Sha256::digest(verifier.as_bytes()));
-            assert!(!CodeChallenge::parse(&digest).unwrap().is_of(&verifier), "{length}");
+            assert!(!CodeChallenge::parse(&digest).unwrap().matches(&verifier), "{length}");
         }
     }
 

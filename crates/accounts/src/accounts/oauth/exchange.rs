@@ -89,7 +89,7 @@ impl OAuth {
         // The code stays valid for the client that can prove that it requested it.
         let is_of_client = grant.client_id == request.client_id
             && grant.redirect_uri == request.redirect_uri
-            && grant.challenge.is_of(request.verifier);
+            && grant.challenge.matches(request.verifier);
         if !is_of_client {
             return Ok(Err(TokenRefusal::InvalidGrant));
         }

@@ -50,7 +50,7 @@ impl FromRow<'_, AnyRow> for StoredGrant {
             redirect_uri: text("redirect_uri")?,
             audience: Product::named(&text("audience")?),
             scopes: Scopes::parse(&text("scopes")?),
-            challenge: CodeChallenge::of_stored(text("code_challenge")?),
+            challenge: CodeChallenge::from_stored(text("code_challenge")?),
             state: GrantState {
                 is_revoked: revoked.is_some(),
                 code: row.try_get("code_hash")?,

@@ -29,27 +29,17 @@ pub(super) struct PlayHold {
     pub until: Moment,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
-pub enum HoldReason {
-    Feed,
-    Goal,
-    RedCard,
-    Var,
+base::words! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
+    pub enum HoldReason {
+        Feed = "feed",
+        Goal = "goal",
+        RedCard = "red_card",
+        Var = "var",
+    }
 }
 
 impl HoldReason {
-    pub const ALL: [Self; 4] = [Self::Feed, Self::Goal, Self::RedCard, Self::Var];
-
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Feed => "feed",
-            Self::Goal => "goal",
-            Self::RedCard => "red_card",
-            Self::Var => "var",
-        }
-    }
-
     /// The reason of a hold if an incident invalidates earlier prices.
     #[must_use]
     pub fn for_incident(incident: &Incident) -> Option<Self> {

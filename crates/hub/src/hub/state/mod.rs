@@ -90,26 +90,14 @@ pub enum Play {
     None,
 }
 
-/// The life cycle of a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
-pub enum Life {
-    Prematch,
-    Live,
-    Suspended,
-    Ended,
-}
-
-impl Life {
-    pub const ALL: [Self; 4] = [Self::Prematch, Self::Live, Self::Suspended, Self::Ended];
-
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Prematch => "prematch",
-            Self::Live => "live",
-            Self::Suspended => "suspended",
-            Self::Ended => "ended",
-        }
+base::words! {
+    /// The life cycle of a document.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+    pub enum Life {
+        Prematch = "prematch",
+        Live = "live",
+        Suspended = "suspended",
+        Ended = "ended",
     }
 }
 

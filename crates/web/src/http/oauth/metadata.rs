@@ -58,7 +58,7 @@ pub(super) async fn protected_resource(
     let base = shared.base_url(&headers);
     Ok(answer(ProtectedResource {
         resource: resource.url(&base),
-        scopes_supported: [Scope::of_product(resource.product).as_str(), Scope::Odds.as_str()],
+        scopes_supported: [Scope::for_product(resource.product).as_str(), Scope::Odds.as_str()],
         bearer_methods_supported: ["header"],
         resource_name: format!("Matchwire {}", resource.product.title()),
         resource_documentation: format!("{base}/mcp-info/"),

@@ -103,7 +103,7 @@ impl AuthorizationRequest {
         ))?;
         let audience = audience(fields, issuer)?.unwrap_or(Product::Football);
         let scopes = match fields.text("scope") {
-            "" => Scopes::from_iter([Scope::of_product(audience)]),
+            "" => Scopes::from_iter([Scope::for_product(audience)]),
             text => Scopes::parse_of_app(text),
         };
         if scopes.is_empty() {

@@ -22,14 +22,14 @@ pub(in crate::http) struct McpResource {
 
 impl McpResource {
     /// The MCP server at this path, or the one whose metadata is at this path.
-    pub(in crate::http) fn of_path(path: &str) -> Option<Self> {
+    pub(in crate::http) fn from_path(path: &str) -> Option<Self> {
         let path = match path.strip_prefix(WELL_KNOWN) {
             // Clients that do not append the path mean the first server.
             Some("" | "/") => "/mcp",
             Some(path) => path,
             None => path,
         };
-        let product = Product::of_mcp_path(path)?;
+        let product = Product::from_mcp_path(path)?;
         Some(Self { product, path: path.to_owned() })
     }
 
@@ -42,7 +42,7 @@ impl McpResource {
         }
         match path {
             "" | "/" => Some(Product::Football),
-            path => Product::of_mcp_path(path),
+            path => Product::from_mcp_path(path),
         }
     }
 
@@ -65,7 +65,7 @@ impl McpResource {
             StatusCode::FORBIDDEN => "error=\"insufficient_scope\", ",
             _ => return,
         };
-        let (scope, path) = (Scope::of_product(self.product), &self.path);
+        let (scope, path) = (Scope::for_product(self.product), &self.path);
         let challenge = format!(
             "Bearer {error}resource_metadata=\"{base}{WELL_KNOWN}{path}\", scope=\"{scope}\""
         );
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn resource_is_found_by_its_path_and_that_of_its_metadata() {
         let check = |path: &str, expected: Option<(Product, &str)>| {
-            let found = McpResource::of_path(path);
+            let found = McpResource::from_path(path);
             let found = found.as_ref().map(|it| (it.product, &*it.path));
             assert_eq!(found, expected, "{path}");
         };

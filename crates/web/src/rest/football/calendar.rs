@@ -6,11 +6,8 @@ use hyper::{
 };
 use jiff::Timestamp;
 
-use super::{
-    request::{self, DATE_FROM, DATE_TO},
-    snapshot::Matches,
-};
-use crate::rest::{ApiRequest, ApiResult, CacheControl, match_filter::MatchParams};
+use super::{request, snapshot::Matches, teams::FixtureParams};
+use crate::rest::{ApiRequest, ApiResult, CacheControl};
 use base::Micros;
 use history::query::{EntityKind, MatchQuery, Window};
 use record::{MatchSummary, Status};
@@ -24,19 +21,10 @@ const EVENTS_MAX: usize = 500;
 /// Octets of a line without its end, at most; a longer one is folded.
 const LINE_MAX: usize = 75;
 
-params! {
-    struct Filters for MatchParams {
-        date_from: Begin = DATE_FROM,
-        date_to: End = DATE_TO,
-        league_id: Ids = "One or more leagues",
-        status: Text = "As for matches",
-    }
-}
-
 endpoints! {
     /// Its matches for calendar programs, as `text/calendar`: those of the last year and all to come, at most 500. Matches without a
     /// known day are left out.
-    "/api/v2/teams/{id}/calendar/", params(request::spec(&[Filters::PARAMS])),
+    "/api/v2/teams/{id}/calendar/", params(request::spec(&[FixtureParams::PARAMS])),
         answers(String, content_type = "text/calendar"), |request| calendar(&request);
 }
 
@@ -45,7 +33,7 @@ fn calendar(request: &ApiRequest) -> ApiResult {
     let query = MatchQuery {
         team: Some(team.id),
         window: Window { offset: 0, limit: EVENTS_MAX },
-        ..request.match_query(&Filters::read(&request.params)?)?
+        ..request.match_query(&FixtureParams::read(&request.params)?)?
     };
     let from = query.from.or_else(|| query.before.is_none().then_some(matches.now - PAST_US));
     let found = matches.find(&MatchQuery { from, ..query });

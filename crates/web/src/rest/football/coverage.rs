@@ -43,10 +43,10 @@ pub(super) struct SportCoverage {
 }
 
 params! {
-    struct Filters { sport: CoveredSport = "Only this sport, by its name in channels" }
+    struct CoverageParams { sport: CoveredSport = "Only this sport, by its name in channels" }
 }
 
-const SPEC: Spec = Spec { tolerated: TOLERATED, ..Spec::new(&[Filters::PARAMS]) };
+const SPEC: Spec = Spec { tolerated: TOLERATED, ..Spec::new(&[CoverageParams::PARAMS]) };
 
 endpoints! {
     /// What there is of each sport. No key is needed.
@@ -54,9 +54,9 @@ endpoints! {
 }
 
 fn coverage(request: &ApiRequest) -> ApiResult {
-    let wanted = Filters::read(&request.params)?.sport;
+    let wanted = CoverageParams::read(&request.params)?.sport;
     let sports = covered().filter(|sport| wanted.is_none_or(|it| it == *sport));
-    let sports: Vec<_> = sports.map(|sport| of_sport(&request.api, sport, now())).collect();
+    let sports: Vec<_> = sports.map(|sport| sport_coverage(&request.api, sport, now())).collect();
     request.answer(CacheControl::PREDICTIONS, &Coverage { count: sports.len(), sports })
 }
 
@@ -65,7 +65,7 @@ pub(in crate::rest) fn covered() -> impl Iterator<Item = Sport> {
     Sport::ALL.into_iter().filter(|sport| Product::named(sport.as_str()).is_some())
 }
 
-fn of_sport(api: &Api, sport: Sport, now: Micros) -> SportCoverage {
+fn sport_coverage(api: &Api, sport: Sport, now: Micros) -> SportCoverage {
     let view = View::now(&api.history, Some(sport));
     let first = MatchQuery { window: Window::FIRST, ..MatchQuery::default() };
     let ahead = |days: Micros| {

@@ -1,21 +1,21 @@
 //! `/api/v2/events/`: all matches, by any filter.
 
 use super::{
-    include::{self, EventRow, Include},
+    include::{self, EventRow, IncludeParams},
     request::{DATE_FROM, DATE_TO, TOLERATED},
     snapshot::Matches,
 };
 use crate::rest::{
     ApiError, ApiRequest, ApiResult, Page, Param, Spec,
     kind::Number,
-    match_filter::{Choice, IDS, MatchParams},
+    match_filter::{IDS, MatchListParams, MatchParams},
 };
 use base::names::NamePart;
 use history::query::EntityKind;
 use record::Key;
 
 params! {
-    struct Filters for MatchParams {
+    struct EventParams for MatchParams {
         date_from: Begin = DATE_FROM,
         date_to: End = DATE_TO,
         date: Day = "Filter by day",
@@ -24,7 +24,7 @@ params! {
         #[alias("season")] season_id: Ids = "One or more seasons; also `season`",
         team_id: Ids = "One or more teams, home or away",
     }
-    struct Named {
+    struct EventTextParams {
         #[alias("team")] team_name: Text = "Part of a team's name, home or away; also `team`",
         status: Text = "Match status; separate several with commas",
         round: Text = "Round number or name",
@@ -41,9 +41,15 @@ const PAGING: &[Param] = &[
 const SPEC: Spec = Spec {
     aliases: &[("page_size", "limit"), ("page", "offset")],
     tolerated: &["date", TOLERATED[0], TOLERATED[1], TOLERATED[2]],
-    ..Spec::new(&[Filters::PARAMS, Choice::PARAMS, Include::PARAMS, Named::PARAMS, PAGING])
-        .paged()
-        .with_cursor()
+    ..Spec::new(&[
+        EventParams::PARAMS,
+        MatchListParams::PARAMS,
+        IncludeParams::PARAMS,
+        EventTextParams::PARAMS,
+        PAGING,
+    ])
+    .paged()
+    .with_cursor()
 };
 
 endpoints! {
@@ -53,8 +59,9 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let matches = Matches::now(&request.api);
-    let Named { team_name, status, round, stage } = Named::read(&request.params)?;
-    let filters = MatchParams { status, round, stage, ..Filters::read(&request.params)? };
+    let EventTextParams { team_name, status, round, stage } =
+        EventTextParams::read(&request.params)?;
+    let filters = MatchParams { status, round, stage, ..EventParams::read(&request.params)? };
     let mut list = request.match_query(&filters)?;
     if let Some(part) = team_name {
         if list.teams.is_some() {

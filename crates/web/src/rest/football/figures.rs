@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::{
     manager_stats::ManagerStats,
     match_stats::MatchStatsCache,
-    players::{Days, chosen},
+    players::{DateParams, chosen},
     request::{self, DATE_FROM, DATE_TO, with_result},
     snapshot::Matches,
     tenure::side_of,
@@ -19,13 +19,13 @@ use history::query::{Appearance, EntityKind, MatchQuery};
 use record::{Key, MatchSummary};
 
 params! {
-    struct OfTeam for MatchParams {
+    struct TeamFiguresParams for MatchParams {
         season_id: Ids = "One or more seasons",
         league_id: Ids = "One or more leagues",
         date_from: Begin = DATE_FROM,
         date_to: End = DATE_TO,
     }
-    struct OfPlayer for MatchParams {
+    struct PlayerFiguresParams for MatchParams {
         season_id: Ids = "One or more seasons",
         league_id: Ids = "One or more leagues",
         team_id: Ids = "One or more teams",
@@ -34,11 +34,11 @@ params! {
 
 endpoints! {
     /// What a team did in its matches with a result, in all of them, at home and away.
-    "/api/v2/teams/{id}/figures/", params(request::spec(&[OfTeam::PARAMS])), answers(TeamFigures),
+    "/api/v2/teams/{id}/figures/", params(request::spec(&[TeamFiguresParams::PARAMS])), answers(TeamFigures),
         |request| team(&request).await;
 
     /// What a player did in the matches in which the player was on the pitch: the sum of every counter, and per 90 minutes.
-    "/api/v2/players/{id}/figures/", params(request::spec(&[OfPlayer::PARAMS, Days::PARAMS])), answers(PlayerFigures),
+    "/api/v2/players/{id}/figures/", params(request::spec(&[PlayerFiguresParams::PARAMS, DateParams::PARAMS])), answers(PlayerFigures),
         |request| player(&request).await;
 }
 
@@ -115,7 +115,8 @@ impl From<ManagerStats> for Figures {
 
 async fn team(request: &ApiRequest) -> ApiResult {
     let (matches, team) = Matches::for_entity(request, EntityKind::Team)?;
-    let query = OfTeam::read(&request.params)?.query(&request.params, with_result().sport);
+    let query =
+        TeamFiguresParams::read(&request.params)?.query(&request.params, with_result().sport);
     let statuses = with_result().statuses;
     let summaries = matches.all(&MatchQuery { team: Some(team.id), statuses, ..query });
     let match_stats = request.extension::<MatchStatsCache>()?.load(&matches, &summaries).await?;
@@ -123,11 +124,11 @@ async fn team(request: &ApiRequest) -> ApiResult {
     let sided: Vec<(&Arc<MatchSummary>, usize)> = sided.collect();
     let of_side = |wanted: usize| {
         let at_side: Vec<_> = sided.iter().copied().filter(|(_, side)| *side == wanted).collect();
-        ManagerStats::of_sides(&at_side, &match_stats).into()
+        ManagerStats::from_sides(&at_side, &match_stats).into()
     };
     let figures = TeamFigures {
         team_id: team.id,
-        total: ManagerStats::of_sides(&sided, &match_stats).into(),
+        total: ManagerStats::from_sides(&sided, &match_stats).into(),
         home: of_side(0),
         away: of_side(1),
     };
@@ -149,7 +150,7 @@ pub(super) struct PlayerFigures {
 }
 
 async fn player(request: &ApiRequest) -> ApiResult {
-    let (player, rows) = chosen(request, &OfPlayer::read(&request.params)?).await?;
+    let (player, rows) = chosen(request, &PlayerFiguresParams::read(&request.params)?).await?;
     request.answer(CacheControl::REFERENCE, &PlayerFigures::new(player.id, &rows))
 }
 

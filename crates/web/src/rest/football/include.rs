@@ -16,7 +16,7 @@ use history::query::{MatchPage, MatchQuery};
 use record::MatchRecord;
 
 params! {
-    pub(super) struct Include { include: Parts = "Parts of each match, separated by commas: incidents, lineups, odds, refs, stats. Lists have at most 5 matches then" }
+    pub(super) struct IncludeParams { include: Parts = "Parts of each match, separated by commas: incidents, lineups, odds, refs, stats. Lists have at most 5 matches then" }
 }
 
 /// A part of a match.
@@ -102,7 +102,7 @@ pub(super) async fn page(
     query: &MatchQuery,
     found: &MatchPage,
 ) -> ApiResult {
-    let parts = Include::read(&request.params)?.include;
+    let parts = IncludeParams::read(&request.params)?.include;
     let events = matches.rows(&found.summaries);
     if parts.is_empty() {
         return request.match_page(query, found, events);

@@ -51,7 +51,7 @@ pub(in crate::rest) fn is_women(league: &Entity) -> bool {
 }
 
 params! {
-    struct List {
+    struct ListParams {
         name: Name = NAME,
         country: CountryName = "Filter by country name",
         country_code: CountryCode = "Filter by country code (ISO 3166-1 alpha-2)",
@@ -61,7 +61,7 @@ params! {
     }
 }
 
-const LIST: Spec = request::spec(&[List::PARAMS]).paged();
+const LIST: Spec = request::spec(&[ListParams::PARAMS]).paged();
 
 endpoints! {
     /// Leagues that are active, by name.
@@ -87,7 +87,7 @@ endpoints! {
 }
 
 fn list(request: &ApiRequest) -> ApiResult {
-    let filters = List::read(&request.params)?;
+    let filters = ListParams::read(&request.params)?;
     let active = match (filters.is_active, filters.include_inactive) {
         (None, Some(true)) => None,
         (active, _) => active.or(Some(true)),

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::{
     event::{Event, LiveEvent},
-    include::{EventRow, Include},
+    include::{EventRow, IncludeParams},
     live_cache::{ResponseCache, ResponseSource},
     request,
     snapshot::Matches,
@@ -55,12 +55,12 @@ fn query(request: &ApiRequest) -> Result<MatchQuery, ApiError> {
     let params = &request.params;
     let is_page = ["limit", "offset"].iter().any(|name| params.text(name).is_some());
     let window = if is_page { request.window } else { Window::ALL };
-    let query = Filters::read(params)?.query(params, Some(Sport::Football));
+    let query = LiveParams::read(params)?.query(params, Some(Sport::Football));
     Ok(MatchQuery { window, ..query })
 }
 
 params! {
-    struct Filters for MatchParams {
+    struct LiveParams for MatchParams {
         league_id: Ids = "One or more leagues; also `league`",
         season_id: Ids = "One or more seasons; also `season`",
         team_id: Ids = "One or more teams, home or away; also `team`",
@@ -72,7 +72,7 @@ const PAGING: &[Param] = &[
     Param::new::<Number>("offset", "Number of rows to skip"),
 ];
 
-const LIVE: Spec = request::spec(&[Filters::PARAMS, PAGING]).paged();
+const LIVE: Spec = request::spec(&[LiveParams::PARAMS, PAGING]).paged();
 
 endpoints! {
     /// Matches in play, those that kick off within five minutes, and those that ended less than ten minutes
@@ -82,7 +82,7 @@ endpoints! {
         |request| live(&request).await;
 
     /// A match.
-    "/api/v2/events/{id}/", params(request::spec(&[Include::PARAMS])),
+    "/api/v2/events/{id}/", params(request::spec(&[IncludeParams::PARAMS])),
         answers(EventRow, headers(
             ("X-Cache-Status" = String, description = "HIT or MISS"),
             ("X-Matchwire-Seq" = String, description = "EPOCH:SEQ of the match's channel, while it has one"),
@@ -159,7 +159,7 @@ async fn detail(request: &ApiRequest) -> ApiResult {
     }
     let cache_control =
         if summary.status.is_live() { CacheControl::LIVE } else { CacheControl::LIST };
-    let parts = Include::read(&request.params)?.include;
+    let parts = IncludeParams::read(&request.params)?.include;
     let mut response = if parts.is_empty() && request.params.zone().is_none() {
         let make = || SharedBody::json(&found.event(&request.api));
         let cache: &ResponseCache = request.extension()?;

@@ -58,7 +58,7 @@ impl ManagerStats {
     /// # Errors
     ///
     /// If the archive fails.
-    pub(in crate::rest) async fn of_all(
+    pub(in crate::rest) async fn for_managers(
         api: &Api,
         match_stats: &MatchStatsCache,
         managers: &[Key],
@@ -80,11 +80,11 @@ impl ManagerStats {
         let sided = summaries.iter().filter_map(|summary| {
             Some((summary, tenure::side_of(&summary.coaches, &Some(manager))?))
         });
-        Self::of_sides(&sided.collect::<Vec<_>>(), match_stats)
+        Self::from_sides(&sided.collect::<Vec<_>>(), match_stats)
     }
 
     /// Over matches with a result, each with the index of the side that it is about.
-    pub(super) fn of_sides(
+    pub(super) fn from_sides(
         sided: &[(&Arc<MatchSummary>, usize)],
         match_stats: &HashMap<Key, MatchStats>,
     ) -> Self {

@@ -83,7 +83,7 @@ impl Person for Manager {
 }
 
 params! {
-    struct List {
+    struct ListParams {
         name: Name = NAME,
         team_id: Ids = "One or more current teams, by the manager's last match",
         league_id: Ids = "Managed a team in one of these leagues",
@@ -94,7 +94,7 @@ params! {
     }
 }
 
-const LIST: Spec = request::spec(&[List::PARAMS]).paged();
+const LIST: Spec = request::spec(&[ListParams::PARAMS]).paged();
 
 endpoints! {
     /// Managers, by name.
@@ -113,7 +113,7 @@ endpoints! {
 }
 
 async fn list(request: &ApiRequest) -> ApiResult {
-    let filters = List::read(&request.params)?;
+    let filters = ListParams::read(&request.params)?;
     let passes_filter = |manager: &Entity| {
         filters.tactical_profile.passes(None)
             && filters.team_style.passes(None)

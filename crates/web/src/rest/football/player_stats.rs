@@ -52,7 +52,7 @@ macro_rules! row {
         }
 
         impl PlayerStats {
-            fn of_counters(values: &CountsByName) -> Self {
+            fn from_counters(values: &CountsByName) -> Self {
                 Self {
                     $($counter: FromCount::from_count(values.get(stringify!($counter)).copied()),)+
                     ..Self::default()
@@ -169,7 +169,7 @@ impl PlayerStats {
             goal_assist: it.assists,
             yellow_card: it.yellow,
             red_card: it.red,
-            ..Self::of_counters(&it.stats)
+            ..Self::from_counters(&it.stats)
         }
     }
 }

@@ -159,23 +159,23 @@ impl Player {
 }
 
 params! {
-    struct List {
+    struct ListParams {
         name: Name = NAME,
         team_id: Ids = "One or more current teams, by the player's last match",
         national_team_id: Ids = "Not provided by any feed: always empty",
         nationality_code: CountryCode = COUNTRY_CODE,
         position: Word = "G, D, M or F",
     }
-    struct Stats for MatchParams {
+    struct StatsParams for MatchParams {
         season_id: Ids = "One or more seasons",
         team_id: Ids = "One or more teams",
         league_id: Ids = "One or more leagues",
     }
     /// When the matches of a player were.
-    pub(super) struct Days { date_from: Begin = DATE_FROM, date_to: End = DATE_TO }
+    pub(super) struct DateParams { date_from: Begin = DATE_FROM, date_to: End = DATE_TO }
 }
 
-const LIST: Spec = request::spec(&[List::PARAMS]).paged();
+const LIST: Spec = request::spec(&[ListParams::PARAMS]).paged();
 
 endpoints! {
     /// Players, by name.
@@ -185,7 +185,7 @@ endpoints! {
     "/api/v2/players/{id}/", params(NONE), answers(Player), |request| detail(&request);
 
     /// What the player did, match by match, the latest first.
-    "/api/v2/players/{id}/stats/", params(request::spec(&[Stats::PARAMS, Days::PARAMS]).paged()), answers(Page<PlayerStats>),
+    "/api/v2/players/{id}/stats/", params(request::spec(&[StatsParams::PARAMS, DateParams::PARAMS]).paged()), answers(Page<PlayerStats>),
         or(status = 400, description = "`event_id` is not supported here; use `events/{id}/player-stats/`"),
         |request| stats(&request).await;
 
@@ -198,7 +198,7 @@ endpoints! {
 }
 
 fn list(request: &ApiRequest) -> ApiResult {
-    let filters = List::read(&request.params)?;
+    let filters = ListParams::read(&request.params)?;
     let matches = Matches::now(&request.api);
     let players = matches.entities(EntityKind::Player, |player| {
         filters.national_team_id.passes(None)
@@ -216,7 +216,7 @@ fn detail(request: &ApiRequest) -> ApiResult {
 }
 
 async fn stats(request: &ApiRequest) -> ApiResult {
-    let filters = Stats::read(&request.params)?;
+    let filters = StatsParams::read(&request.params)?;
     request.page_of(CacheControl::LIST, &chosen(request, &filters).await?.1, PlayerStats::new)
 }
 
@@ -227,7 +227,7 @@ pub(super) async fn chosen(
 ) -> Result<(Arc<Entity>, Vec<Appearance>), ApiError> {
     let MatchParams { league_id, team_id, season_id, .. } = filters;
     let (matches, player) = Matches::for_entity(request, EntityKind::Player)?;
-    let Days { date_from: from, date_to: before } = Days::read(&request.params)?;
+    let DateParams { date_from: from, date_to: before } = DateParams::read(&request.params)?;
     let players = Some(vec![player.id]);
     let filter = AppearanceFilter { players, from, before, ..AppearanceFilter::default() };
     let mut played = appearances(&request.api, filter).await?;

@@ -114,7 +114,7 @@ impl StatTotal {
 }
 
 params! {
-    struct List {
+    struct ListParams {
         name: Name = NAME,
         country_code: CountryCode = COUNTRY_CODE,
         league_id: Ids = "Refereed a match in one of these leagues",
@@ -122,7 +122,7 @@ params! {
     }
 }
 
-const LIST: Spec = request::spec(&[List::PARAMS]).paged();
+const LIST: Spec = request::spec(&[ListParams::PARAMS]).paged();
 
 endpoints! {
     /// Referees, by name.
@@ -138,7 +138,7 @@ endpoints! {
 }
 
 async fn list(request: &ApiRequest) -> ApiResult {
-    let filters = List::read(&request.params)?;
+    let filters = ListParams::read(&request.params)?;
     let passes_filter = |referee: &Entity| {
         filters.name.is_in(&referee.name) && filters.country_code.passes(referee.country.as_deref())
     };

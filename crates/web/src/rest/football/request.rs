@@ -6,7 +6,7 @@ use facts::event::Sport;
 
 use crate::rest::{
     ApiError, ApiRequest, Param, Spec,
-    match_filter::{Choice, MatchParams},
+    match_filter::{MatchListParams, MatchParams},
 };
 use history::query::MatchQuery;
 use record::{Status, Vocabulary};
@@ -68,7 +68,7 @@ impl ApiRequest {
         query.round_name = filters.round.clone().filter(|_| query.round.is_none());
         query.stage.clone_from(&filters.stage);
         query.window = self.window;
-        Choice::read(params)?.narrow(self, &filters.ids, query)
+        MatchListParams::read(params)?.narrow(self, &filters.ids, query)
     }
 }
 

@@ -63,14 +63,14 @@ enum Found {
 }
 
 params! {
-    struct Search {
+    struct SearchParams {
         #[required]
         q: Query = "A name or a part of it, at least two characters; `Alpha v Beta` for matches",
         kinds as "type": SearchTypes = "Only these, separated by commas: team, league, player, manager, referee, venue, match",
     }
 }
 
-const SPEC: Spec = request::spec(&[Search::PARAMS]).paged();
+const SPEC: Spec = request::spec(&[SearchParams::PARAMS]).paged();
 
 endpoints! {
     /// Teams, leagues, people, venues and matches of football by name, the best fit first. Case, marks and spelling do not matter.
@@ -79,7 +79,7 @@ endpoints! {
 
 fn search(request: &ApiRequest) -> ApiResult {
     let expected = "q is to be a text of at least two characters.";
-    let Search { q, kinds } = Search::read(&request.params)?;
+    let SearchParams { q, kinds } = SearchParams::read(&request.params)?;
     let text = q.filter(|text| text.chars().count() >= CHARS_MIN);
     let text = text.ok_or_else(|| ApiError::BadParameter(expected.to_owned()))?;
     let is_wanted = |kind: &str| kinds.is_empty() || kinds.contains(&kind);
@@ -100,8 +100,8 @@ fn search(request: &ApiRequest) -> ApiResult {
         found.extend(others);
     }
     request.page_of(CacheControl::LIST, found, |found| match found {
-        Found::Entity(kind, entity) => SearchResult::of_entity(&matches, kind, &entity),
-        Found::Match(summary) => SearchResult::of_match(&matches, &summary),
+        Found::Entity(kind, entity) => SearchResult::from_entity(&matches, kind, &entity),
+        Found::Match(summary) => SearchResult::from_match(&matches, &summary),
     })
 }
 
@@ -148,7 +148,7 @@ fn found_matches(
 }
 
 impl SearchResult {
-    fn of_entity(matches: &Matches<'_>, kind: &'static str, entity: &Entity) -> Self {
+    fn from_entity(matches: &Matches<'_>, kind: &'static str, entity: &Entity) -> Self {
         let team = entity.parent.filter(|_| entity.kind != EntityKind::Venue);
         let team = team.and_then(|team| matches.api.history.name(EntityKind::Team, team));
         let country = Some(country::name_or_empty(entity.country.as_deref()));
@@ -161,7 +161,7 @@ impl SearchResult {
         }
     }
 
-    fn of_match(matches: &Matches<'_>, summary: &MatchSummary) -> Self {
+    fn from_match(matches: &Matches<'_>, summary: &MatchSummary) -> Self {
         let name = |side: usize| summary.sides.map(|sides| matches.team_name(sides[side]));
         let [home, away] = [name(0), name(1)].map(Option::unwrap_or_default);
         Self {

@@ -40,7 +40,7 @@ impl LeagueSeason {
 
 params! {
     /// One of the seasons of a league.
-    pub(super) struct WantedSeason {
+    pub(super) struct SeasonParams {
         season_id: Id = "The season (default: the current one)",
         season: Text = "The season by its years, such as 2025/26 or 2025, or by its ID",
     }
@@ -72,14 +72,14 @@ impl Season {
         seasons.map(|span| Self::new(matches, &name, span)).collect()
     }
 
-    /// One of the seasons of a league: the one of [`WantedSeason`], else the current one; `None` if the league
+    /// One of the seasons of a league: the one of [`SeasonParams`], else the current one; `None` if the league
     /// has none. Of two in a year, the one with the name, else the latest.
     ///
     /// # Errors
     ///
     /// If the league does not have the requested season.
     pub(super) fn requested(all: &[Self], params: &Params) -> Result<Option<Self>, ApiError> {
-        let WantedSeason { season_id: id, season } = WantedSeason::read(params)?;
+        let SeasonParams { season_id: id, season } = SeasonParams::read(params)?;
         let name = season.as_deref().filter(|_| id.is_none());
         if id.is_none() && name.is_none() {
             return Ok(all.iter().find(|season| season.is_current).cloned());
@@ -114,7 +114,7 @@ mod tests {
             season(2025, "Liga Apertura 2025", 2025),
         ];
         let requested = |query: &str| {
-            let params = Params::read(Some(query), season_spec(&[WantedSeason::PARAMS]));
+            let params = Params::read(Some(query), season_spec(&[SeasonParams::PARAMS]));
             let params = params.expect("accepted");
             let found = Season::requested(&all, &params);
             found.ok().flatten().map(|season| season.id)

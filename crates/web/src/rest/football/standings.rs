@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::{
     country,
     request::{self, football},
-    seasons::{Season, WantedSeason, calendar},
+    seasons::{Season, SeasonParams, calendar},
     snapshot::Matches,
 };
 use crate::rest::{ApiRequest, ApiResult, CacheControl};
@@ -88,7 +88,7 @@ pub(super) struct Standing {
 
 endpoints! {
     /// The table of a season.
-    "/api/v2/leagues/{id}/standings/", params(request::season_spec(&[WantedSeason::PARAMS])), answers(Standings),
+    "/api/v2/leagues/{id}/standings/", params(request::season_spec(&[SeasonParams::PARAMS])), answers(Standings),
         |request| standings(&request).await;
 }
 

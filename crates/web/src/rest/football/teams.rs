@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::{
     country,
-    include::{self, EventRow, Include},
+    include::{self, EventRow, IncludeParams},
     leagues::is_women,
     players::SquadPlayer,
     request::{self, DATE_FROM, DATE_TO, NAME, NONE, football, most_frequent},
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::rest::{
     ApiError, ApiRequest, ApiResult, CacheControl, Page, Spec,
-    match_filter::{Choice, IDS, MatchParams},
+    match_filter::{IdParams, MatchListParams, MatchParams},
 };
 use history::query::{Entity, EntityKind, MatchQuery, Window};
 use record::{Key, MatchSummary};
@@ -62,7 +62,7 @@ pub(in crate::rest) fn short_name(team: &Entity) -> String {
 }
 
 params! {
-    struct List {
+    struct ListParams {
         name: Name = NAME,
         country_code: CountryCode = "Country code (ISO 3166-1 alpha-2); an unknown code matches no team",
         league_id: Ids = "Has a match in one of these leagues",
@@ -70,19 +70,24 @@ params! {
         in_competition: Flag = "Whether the team has a match in the current season of `league_id`",
         is_women: Flag = "Requires `league_id` or `season_id`",
     }
-    struct Fixtures for MatchParams {
+    pub(super) struct FixtureParams for MatchParams {
         date_from: Begin = DATE_FROM,
         date_to: End = DATE_TO,
         league_id: Ids = "One or more leagues",
         status: Text = "As for matches",
-        ids: MatchIds = IDS,
     }
 }
 
-const LIST: Spec = request::spec(&[List::PARAMS]).paged();
+const LIST: Spec = request::spec(&[ListParams::PARAMS]).paged();
 
-const FIXTURES: Spec =
-    request::spec(&[Fixtures::PARAMS, Choice::PARAMS, Include::PARAMS]).paged().with_cursor();
+const FIXTURES: Spec = request::spec(&[
+    FixtureParams::PARAMS,
+    IdParams::PARAMS,
+    MatchListParams::PARAMS,
+    IncludeParams::PARAMS,
+])
+.paged()
+.with_cursor();
 
 endpoints! {
     /// Teams, by name.
@@ -101,7 +106,7 @@ endpoints! {
 }
 
 fn list(request: &ApiRequest) -> ApiResult {
-    let filters = List::read(&request.params)?;
+    let filters = ListParams::read(&request.params)?;
     let matches = Matches::now(&request.api);
     let members = members(&filters, &matches)?;
     let teams = matches.entities(EntityKind::Team, |team| {
@@ -131,7 +136,7 @@ fn home_matches(matches: &Matches<'_>, teams: Vec<Key>) -> HashMap<Key, Vec<Arc<
 }
 
 /// The teams of a league or a season; `None` if the request names neither.
-fn members(filters: &List, matches: &Matches<'_>) -> Result<Option<BTreeSet<Key>>, ApiError> {
+fn members(filters: &ListParams, matches: &Matches<'_>) -> Result<Option<BTreeSet<Key>>, ApiError> {
     let (competitions, seasons) = (filters.league_id.ids(), filters.season_id.ids());
     let (inside, women) = (filters.in_competition, filters.is_women);
     if inside.is_some() && competitions.is_none() {
@@ -179,12 +184,13 @@ fn detail(request: &ApiRequest) -> ApiResult {
 
 async fn fixtures(request: &ApiRequest) -> ApiResult {
     let (matches, team) = Matches::for_entity(request, EntityKind::Team)?;
-    let filters = Fixtures::read(&request.params)?;
+    let ids = IdParams::read(&request.params)?.ids;
+    let filters = MatchParams { ids, ..FixtureParams::read(&request.params)? };
     let mut list = request.match_query(&filters)?;
     list.team = Some(team.id);
     // A single bound leaves the other side open.
     let has_days = list.from.is_some() || list.before.is_some();
-    if !has_days && !Choice::read(&request.params)?.is_set(&filters.ids) {
+    if !has_days && !MatchListParams::read(&request.params)?.is_set(&filters.ids) {
         list.from = Some(matches.now - FIXTURES_BACK_US);
         list.before = Some(matches.now + FIXTURES_AHEAD_US);
     }

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::{
     players,
     request::{self, football},
-    seasons::{Season, WantedSeason, calendar},
+    seasons::{Season, SeasonParams, calendar},
     snapshot::Matches,
 };
 use crate::rest::{
@@ -60,7 +60,7 @@ const STATS: [(&str, &str, Leader); 5] = [
 
 const SPEC: Spec = request::season_spec(&[
     &[Param::new::<Text>("stat", "scorers, assists, yellowcards, redcards, fouls, or a counter of `player-stats/`, such as key_pass").in_path()],
-    WantedSeason::PARAMS,
+    SeasonParams::PARAMS,
     &[Param::new::<Number>("limit", "Number of rows (default 20, max 50)")],
 ]);
 

@@ -102,7 +102,7 @@ fn assignments(matches: &Matches<'_>, played: &[Arc<MatchSummary>]) -> Vec<Assig
 }
 
 params! {
-    struct List {
+    struct ListParams {
         name: Name = NAME,
         city: Name = "Part of the city's name",
         country_code: CountryCode = COUNTRY_CODE,
@@ -113,7 +113,7 @@ params! {
 
 endpoints! {
     /// Venues, by name.
-    "/api/v2/venues/", params(request::spec(&[List::PARAMS]).paged()), answers(Page<Venue>), |request| list(&request);
+    "/api/v2/venues/", params(request::spec(&[ListParams::PARAMS]).paged()), answers(Page<Venue>), |request| list(&request);
 
     /// A venue.
     "/api/v2/venues/{id}/", params(NONE), answers(Venue), |request| detail(&request);
@@ -124,7 +124,8 @@ endpoints! {
 }
 
 fn list(request: &ApiRequest) -> ApiResult {
-    let List { name, city, country_code, min_capacity, team_id } = List::read(&request.params)?;
+    let ListParams { name, city, country_code, min_capacity, team_id } =
+        ListParams::read(&request.params)?;
     let matches = Matches::now(&request.api);
     let mut venues = Venue::all(&matches, |venue| {
         name.is_in(&venue.name) && country_code.passes(venue.country.as_deref())

@@ -8,17 +8,15 @@ use utoipa::ToSchema;
 
 use super::{
     bookmaker,
-    format::Format,
+    format::FormatParams,
+    list::OddsMatchParams,
     market::{self, Market},
     needs_bookmakers,
     quote::{self, OutcomeKey},
 };
 use crate::{
     clock::now,
-    rest::{
-        Api, ApiError, ApiRequest, ApiResult, CacheControl, Number, Page, Params, Spec,
-        match_filter::MatchParams, time,
-    },
+    rest::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Number, Page, Params, Spec, time},
 };
 use history::query::{EntityKind, MatchQuery, OddsFilter, OddsRow, Period, Window};
 use record::{Key, MatchSummary, Status};
@@ -111,33 +109,35 @@ pub(in crate::rest) async fn rows(
 /// Matches that have not started; by default those of the next week.
 fn filter(params: &Params) -> Result<MatchQuery, ApiError> {
     let now = now();
-    let filter = Filters::read(params)?.query(params, Some(Sport::Football));
-    let from = filter.from.unwrap_or(now);
+    let DateParams { date_from, date_to } = DateParams::read(params)?;
+    let from = date_from.unwrap_or(now);
     let ahead = from.max(now).saturating_add(AHEAD_US);
     Ok(MatchQuery {
         from: Some(from),
-        before: Some(filter.before.unwrap_or(ahead)),
+        before: Some(date_to.unwrap_or(ahead)),
         statuses: Some(Status::UPCOMING.to_vec()),
-        ..filter
+        ..OddsMatchParams::read(params)?.query(params, Some(Sport::Football))
     })
 }
 
 params! {
-    pub(in crate::rest) struct OneMarket { market: MarketName = "The market (default: 1x2)" }
-    struct Filters for MatchParams {
+    pub(in crate::rest) struct MarketParams { market: MarketName = "The market (default: 1x2)" }
+    struct DateParams {
         date_from: Begin = "A day or a timestamp (default: now)",
         date_to: End = "A day (inclusive) or a timestamp (default: seven days later)",
-        #[alias("event")] event_id: Ids = "One or more, at most 50",
-        #[alias("league")] league_id: Ids = "One or more",
-        #[alias("season")] season_id: Ids = "One or more",
-        #[alias("team")] team_id: Ids = "One or more",
     }
 }
 
 const LIST: Spec = Spec {
     aliases: &[("page_size", "limit"), ("page", "offset")],
     tolerated: &["tz", "full", "ordering"],
-    ..Spec::new(&[OneMarket::PARAMS, Filters::PARAMS, Format::PARAMS]).paged()
+    ..Spec::new(&[
+        MarketParams::PARAMS,
+        DateParams::PARAMS,
+        OddsMatchParams::PARAMS,
+        FormatParams::PARAMS,
+    ])
+    .paged()
 };
 
 endpoints! {
@@ -150,9 +150,9 @@ endpoints! {
 async fn best(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
     needs_bookmakers(&request.api, request.caller()?)?;
-    let market = OneMarket::read(params)?.market.unwrap_or(Market::RESULT);
+    let market = MarketParams::read(params)?.market.unwrap_or(Market::RESULT);
     let rows = rows(&request.api, &filter(params)?, market).await?;
-    let format = Format::read(params)?.odds_format;
+    let format = FormatParams::read(params)?.odds_format;
     request.page_of(CacheControl::ODDS, rows, |row| {
         let odds = format.and_then(|format| format.write(row.best_odds.0));
         BestOdds { odds, ..row }

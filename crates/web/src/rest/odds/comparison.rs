@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::{
     PRICES_OF_EVENT, bookmaker, football_record,
-    format::{Format, OddsFormat},
+    format::{FormatParams, OddsFormat},
     needs_bookmakers,
     quote::{self, is_consensus, on_offer},
     quotes,
@@ -131,7 +131,7 @@ endpoints! {
 
 async fn comparison(request: &ApiRequest) -> ApiResult {
     needs_bookmakers(&request.api, request.caller()?)?;
-    let format = Format::read(&request.params)?.odds_format;
+    let format = FormatParams::read(&request.params)?.odds_format;
     request.answer(CacheControl::ODDS, &compare(&request.api, request.id()?, format).await?)
 }
 

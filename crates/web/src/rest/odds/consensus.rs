@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::{
     PRICES_OF_EVENT, football_record,
-    format::{Format, OddsFormat},
+    format::{FormatParams, OddsFormat},
     quote::{is_consensus, on_offer},
     quotes,
 };
@@ -142,7 +142,7 @@ endpoints! {
 async fn odds(request: &ApiRequest) -> ApiResult {
     let record = football_record(&request.api, request.id()?).await?;
     let quotes = quotes(&request.api, &record).await?;
-    let format = Format::read(&request.params)?.odds_format;
+    let format = FormatParams::read(&request.params)?.odds_format;
     let consensus = ConsensusOdds::new(&record, &quotes);
     let formatted = format.map(|format| consensus.odds.formatted(format));
     request.answer(CacheControl::ODDS, &ConsensusOdds { formatted, ..consensus })

@@ -7,7 +7,7 @@ pub(super) const ODDS_FORMAT: &str =
 
 params! {
     /// That of endpoints without filters.
-    pub(super) struct Format { odds_format: PriceFormat = ODDS_FORMAT }
+    pub(super) struct FormatParams { odds_format: PriceFormat = ODDS_FORMAT }
 }
 
 /// The values of `odds_format`.

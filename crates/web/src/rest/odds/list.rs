@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::{
     bookmaker,
-    format::{Format, OddsFormat},
+    format::{FormatParams, OddsFormat},
     market, needs_bookmakers,
     quote::{self, OutcomeKey},
 };
@@ -118,9 +118,9 @@ impl OddsQuery {
         params: &Params,
         now: Micros,
     ) -> Result<Self, ApiError> {
-        let OfMarket { market, outcome } = OfMarket::read(params)?;
+        let OutcomeParams { market, outcome } = OutcomeParams::read(params)?;
         let (market, line, outcome) = market_of(market, outcome.as_deref())?;
-        let slugs = OfBookmakers::read(params)?.bookmaker_slug;
+        let slugs = BookmakerParams::read(params)?.bookmaker_slug;
         // A caller without access is refused before other values are read.
         let bookmakers = bookmakers(api, caller, slugs.as_deref())?;
         let wanted = OddsParams::read(params)?;
@@ -136,7 +136,7 @@ impl OddsQuery {
             updated_after: wanted.updated_after,
             ..OddsFilter::default()
         };
-        let query = OfMatches::read(params)?.query(params, Some(Sport::Football));
+        let query = OddsMatchParams::read(params)?.query(params, Some(Sport::Football));
         filter.matches = Some(match_ids(api, query, &mut filter.updated_after, now));
         Ok(Self { filter, is_max_quote: wanted.is_max_quote })
     }
@@ -275,17 +275,17 @@ pub(in crate::rest) fn movement(text: &str) -> Option<Movement> {
 
 params! {
     /// Whose prices.
-    pub(in crate::rest) struct OfBookmakers {
+    pub(in crate::rest) struct BookmakerParams {
         #[alias("bookmaker")] bookmaker_slug: Slugs = "One or more slugs, separated by commas; all except consensus need the Odds API add-on",
     }
     /// Of which matches.
-    pub(in crate::rest) struct OfMatches for MatchParams {
+    pub(in crate::rest) struct OddsMatchParams for MatchParams {
         #[alias("event")] event_id: Ids = "One or more, at most 50",
         #[alias("league")] league_id: Ids = "One or more",
         #[alias("season")] season_id: Ids = "One or more",
         #[alias("team")] team_id: Ids = "One or more",
     }
-    pub(in crate::rest) struct OfMarket {
+    pub(in crate::rest) struct OutcomeParams {
         market: MarketName = "1x2, btts, over_under_25, asian_handicap, ..",
         outcome: Text = "An outcome of the market",
     }
@@ -302,17 +302,17 @@ const LIST: Spec = Spec {
     aliases: &[("page_size", "limit"), ("page", "offset")],
     tolerated: &["tz", "full", "ordering"],
     ..Spec::new(&[
-        OfBookmakers::PARAMS,
-        OfMatches::PARAMS,
-        Format::PARAMS,
-        OfMarket::PARAMS,
+        BookmakerParams::PARAMS,
+        OddsMatchParams::PARAMS,
+        FormatParams::PARAMS,
+        OutcomeParams::PARAMS,
         OddsParams::PARAMS,
     ])
     .paged()
 };
 
 const ONE: Spec =
-    super::one(&[&[Param::new::<Id>("id", "The price's ID").in_path()], Format::PARAMS]);
+    super::one(&[&[Param::new::<Id>("id", "The price's ID").in_path()], FormatParams::PARAMS]);
 
 endpoints! {
     /// Prices, by match, market, line, outcome and bookmaker.
@@ -331,7 +331,7 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let query = OddsQuery::read(&request.api, request.caller()?, &request.params, now())?;
-    let format = Format::read(&request.params)?.odds_format;
+    let format = FormatParams::read(&request.params)?.odds_format;
     let (count, rows) = query.rows(&request.api, request.window).await?;
     let rows = rows.into_iter().map(|row| row.formatted(format)).collect();
     request.page(CacheControl::ODDS, count, rows)
@@ -349,7 +349,7 @@ pub(in crate::rest) async fn one(api: &Api, caller: &Caller, id: Key) -> Result<
 }
 
 async fn detail(request: &ApiRequest) -> ApiResult {
-    let format = Format::read(&request.params)?.odds_format;
+    let format = FormatParams::read(&request.params)?.odds_format;
     let row = one(&request.api, request.caller()?, request.id()?).await?;
     request.answer(CacheControl::ODDS, &row.formatted(format))
 }

@@ -41,7 +41,7 @@ const EVENT_ID: Param = Param::new::<Id>("id", "The event's ID").in_path();
 pub(in crate::rest) const OF_EVENT: Spec = one(&[&[EVENT_ID]]);
 
 /// The same of one whose response has prices.
-const PRICES_OF_EVENT: Spec = one(&[&[EVENT_ID], format::Format::PARAMS]);
+const PRICES_OF_EVENT: Spec = one(&[&[EVENT_ID], format::FormatParams::PARAMS]);
 
 /// The parameters of an endpoint of one event, price or prediction.
 pub(in crate::rest) const fn one(params: &'static [&'static [Param]]) -> Spec {

@@ -135,7 +135,7 @@ const ONE: Spec =
     ]]);
 
 params! {
-    struct Filters for MatchParams {
+    struct EventParams for MatchParams {
         status: Text = "Status of the event",
         league_id: Ids = "One or more leagues",
         season_id: Ids = "One or more seasons",
@@ -143,14 +143,14 @@ params! {
         date_from: Begin = "A day or a timestamp",
         date_to: End = "A day (inclusive) or a timestamp",
     }
-    struct Wanted {
+    struct PredictionParams {
         min_confidence: Share = "0 to 1",
         recommended: Flag = "Whether a bet on the result is recommended",
         upcoming: Flag = "Only matches that have not started",
     }
 }
 
-const LIST: Spec = football::spec(&[Filters::PARAMS, Wanted::PARAMS]).paged();
+const LIST: Spec = football::spec(&[EventParams::PARAMS, PredictionParams::PARAMS]).paged();
 
 endpoints! {
     /// The prediction for a match.
@@ -177,8 +177,9 @@ async fn detail(request: &ApiRequest) -> ApiResult {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
-    let filters = Filters::read(params)?;
-    let Wanted { min_confidence, recommended, upcoming } = Wanted::read(params)?;
+    let filters = EventParams::read(params)?;
+    let PredictionParams { min_confidence, recommended, upcoming } =
+        PredictionParams::read(params)?;
     let mut prediction_query = PredictionQuery::not_over();
     prediction_query.matches = MatchQuery {
         statuses: prediction_query.matches.statuses,

@@ -198,7 +198,7 @@ fn responses() -> Value {
 /// and the responses of the steps before the handler.
 fn complete(path: &str, method: &str, operation: &mut Value) {
     operation["operationId"] = operation_id(path, method).into();
-    let product = Product::of_path(path);
+    let product = Product::from_path(path);
     operation["security"] = if product.is_some() { keys() } else { json!([]) };
     let tag = tag(path);
     operation["tags"] = json!([tag]);

@@ -32,7 +32,7 @@ pub(super) struct Forecast {
 impl Forecast {
     pub(super) fn new(record: &MatchRecord, sport_stats: &SportStats) -> Option<Self> {
         let before = record.summary.status == Status::NotStarted;
-        let consensus = before.then(|| Self::of_odds(record)).flatten();
+        let consensus = before.then(|| Self::from_odds(record)).flatten();
         consensus.or_else(|| {
             let table = &sport_stats.table;
             let expected = table.expected(record.summary.id);
@@ -46,7 +46,7 @@ impl Forecast {
         })
     }
 
-    fn of_odds(record: &MatchRecord) -> Option<Self> {
+    fn from_odds(record: &MatchRecord) -> Option<Self> {
         let [first, draw, second] = price::consensus(record);
         let share = |price: rust_decimal::Decimal| price.to_f64().map(|price| 1.0 / price);
         let (first, second) = (share(first?)?, share(second?)?);

@@ -9,10 +9,10 @@
 macro_rules! match_lists {
     ($competition:ident, $side:ident, $statuses:literal) => {
         const MATCHES: $crate::rest::Spec = {
-            use $crate::rest::{Param, kind::Text, match_filter::Choice, params::STATUS, sports::request::*};
+            use $crate::rest::{Param, kind::Text, match_filter::{IdParams, MatchListParams}, params::STATUS, sports::request::*};
             const STATUSES: &str = concat!("One or more statuses, separated by commas: ", $statuses, ", postponed, cancelled, unresolved.");
             const PARAMS: &[&[Param]] = &[
-                Days::PARAMS, $competition::PARAMS, $side::PARAMS, ById::PARAMS, Choice::PARAMS,
+                DateParams::PARAMS, $competition::PARAMS, $side::PARAMS, IdParams::PARAMS, MatchListParams::PARAMS,
                 &[Param::new::<Text>(STATUS, STATUSES)],
             ];
             spec(PARAMS).paged().with_cursor()
@@ -20,7 +20,7 @@ macro_rules! match_lists {
 
         const LIVE: $crate::rest::Spec = {
             use $crate::rest::sports::request::*;
-            spec(&[$competition::PARAMS, $side::PARAMS]).hiding(&[Days::PARAMS, HIDDEN_STATUS]).paged()
+            spec(&[$competition::PARAMS, $side::PARAMS]).hiding(&[DateParams::PARAMS, HIDDEN_STATUS]).paged()
         };
     };
 }

@@ -4,7 +4,7 @@ use facts::event::Sport;
 use serde::Serialize;
 
 use super::{
-    request::{self, DAY, Days, Player, Team},
+    request::{self, DAY, DateParams, PlayerParams, TeamParams},
     sport_stats::SportStats,
 };
 use crate::{
@@ -20,7 +20,7 @@ use history::query::MatchQuery;
 use record::{MatchRecord, Status};
 
 params! {
-    struct Wanted {
+    struct PredictionParams {
         upcoming: Flag = "`true`: matches that have not started, the default without a match, dates or a status. `false`:\nmatches with a result.",
         matches as "match": Ids = "One or more matches, at most 50, whatever the other filters are.",
         days: Number = "Upcoming matches of this many days.",
@@ -29,15 +29,15 @@ params! {
 
 /// The parameters of lists of predictions.
 pub(super) const PREDICTIONS: Spec = request::spec(&[
-    Wanted::PARAMS,
+    PredictionParams::PARAMS,
     &[
         Param::new::<Ids>("league", "One or more leagues or tournaments."),
         Param::new::<Ids>("tournament", "Same as `league`."),
     ],
-    Team::PARAMS,
-    Player::PARAMS,
+    TeamParams::PARAMS,
+    PlayerParams::PARAMS,
     &[Param::new::<Text>(STATUS, "One or more match statuses, separated by commas.")],
-    Days::PARAMS,
+    DateParams::PARAMS,
 ])
 .paged();
 
@@ -47,7 +47,7 @@ pub(super) async fn list<T: Serialize>(
     sport: Sport,
     row: impl Fn(&Api, &MatchRecord, &SportStats) -> T,
 ) -> ApiResult {
-    let wanted = Wanted::read(&request.params)?;
+    let wanted = PredictionParams::read(&request.params)?;
     let mut query = filter(request, sport, &wanted)?;
     if wanted.matches.is_set() {
         let (ids, window) = (wanted.matches.ids(), request.window);
@@ -61,7 +61,11 @@ pub(super) async fn list<T: Serialize>(
     request.page(CacheControl::PREDICTIONS, found.count, rows)
 }
 
-fn filter(request: &ApiRequest, sport: Sport, wanted: &Wanted) -> Result<MatchQuery, ApiError> {
+fn filter(
+    request: &ApiRequest,
+    sport: Sport,
+    wanted: &PredictionParams,
+) -> Result<MatchQuery, ApiError> {
     let mut filter = request.filter(sport)?;
     let days = wanted.days;
     let is_free = filter.from.is_none() && filter.before.is_none() && filter.statuses.is_none();

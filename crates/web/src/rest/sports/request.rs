@@ -14,7 +14,7 @@ use super::{
 use crate::rest::{
     ApiError, ApiRequest, ApiResult, Param, Spec,
     kind::Text,
-    match_filter::{Choice, IDS},
+    match_filter::{IdParams, MatchListParams},
     params::STATUS,
     view::View,
 };
@@ -51,17 +51,16 @@ pub(super) const NONE: Spec = spec(&[]);
 pub(super) const PAGE: Spec = NONE.paged();
 
 params! {
-    pub(super) struct Days {
+    pub(super) struct DateParams {
         date_from: Begin = "From this day or timestamp, UTC.",
         date_to: End = "Up to the end of this day, or this timestamp, UTC.",
         date: Day = "Only this day, UTC.",
     }
-    pub(super) struct League { league: Ids = "One or more leagues." }
-    pub(super) struct Tournament { tournament: Ids = "One or more tournaments." }
-    pub(super) struct Player { player: Ids = "One or more players." }
-    pub(super) struct Team { team: IdsOrName = "One or more teams by their IDs, or by a part of the name." }
-    pub(super) struct Search { search: Name = "Part of the name, case-insensitive." }
-    pub(super) struct ById { ids: MatchIds = IDS }
+    pub(super) struct LeagueParams { league: Ids = "One or more leagues." }
+    pub(super) struct TournamentParams { tournament: Ids = "One or more tournaments." }
+    pub(super) struct PlayerParams { player: Ids = "One or more players." }
+    pub(super) struct TeamParams { team: IdsOrName = "One or more teams by their IDs, or by a part of the name." }
+    pub(super) struct SearchParams { search: Name = "Part of the name, case-insensitive." }
 }
 
 /// `status` of lists of what is in play, where it has no effect.
@@ -92,11 +91,11 @@ impl ApiRequest {
     pub(super) fn filter(&self, sport: Sport) -> Result<MatchQuery, ApiError> {
         let params = &self.params;
         let (from, before) = self.days()?;
-        let tournament = Tournament::read(params)?.tournament;
+        let tournament = TournamentParams::read(params)?.tournament;
         let competition =
-            if tournament.is_set() { tournament } else { League::read(params)?.league };
+            if tournament.is_set() { tournament } else { LeagueParams::read(params)?.league };
         let (competition, competitions) = competition.one_or_several();
-        let (team, teams) = Player::read(params)?.player.one_or_several();
+        let (team, teams) = PlayerParams::read(params)?.player.one_or_several();
         let mut filter = MatchQuery {
             from,
             before,
@@ -110,20 +109,20 @@ impl ApiRequest {
             window: self.window,
             ..MatchQuery::of_sport(sport)
         };
-        let (ids, name) = Team::read(params)?.team;
+        let (ids, name) = TeamParams::read(params)?.team;
         if ids.is_set() {
             (filter.team, filter.teams) = ids.one_or_several();
         }
         if let Some(name) = name {
             filter.teams = Some(self.teams_like(sport, &name));
         }
-        let ids = ById::read(params)?.ids;
-        Choice::read(params)?.narrow(self, &ids, filter)
+        let ids = IdParams::read(params)?.ids;
+        MatchListParams::read(params)?.narrow(self, &ids, filter)
     }
 
     /// `date_from` and `date_to`, or `date`.
     pub(super) fn days(&self) -> Result<(Option<Micros>, Option<Micros>), ApiError> {
-        let Days { date_from, date_to, date: [day, end] } = Days::read(&self.params)?;
+        let DateParams { date_from, date_to, date: [day, end] } = DateParams::read(&self.params)?;
         Ok((date_from.or(day), date_to.or(end)))
     }
 

@@ -91,7 +91,7 @@ impl NamedRow {
         Self { id: named.id, name: named.name.to_string() }
     }
 
-    pub(super) fn of_entity(entity: &Entity) -> Self {
+    pub(super) fn from_entity(entity: &Entity) -> Self {
         Self { id: entity.id, name: entity.name.to_string() }
     }
 }
@@ -127,7 +127,7 @@ impl TeamBrief {
 
 impl LeagueRow {
     pub(super) fn new(entity: &Entity, active: bool) -> Self {
-        let NamedRow { id, name } = NamedRow::of_entity(entity);
+        let NamedRow { id, name } = NamedRow::from_entity(entity);
         let country = entity.country.as_ref();
         Self {
             id,
@@ -141,7 +141,7 @@ impl LeagueRow {
 
 impl TeamRow {
     pub(super) fn new(entity: &Entity, sport_stats: &SportStats) -> Self {
-        let NamedRow { id, name } = NamedRow::of_entity(entity);
+        let NamedRow { id, name } = NamedRow::from_entity(entity);
         let rated = sport_stats.table.get(id);
         let elo_rating = sport_stats.elo(id);
         Self {
@@ -153,7 +153,7 @@ impl TeamRow {
             country_code: country_code(entity.country.as_ref()),
             elo_rating,
             elo: elo_rating,
-            elo_peak: rated.map(|rated| super::sport_stats::whole(rated.peak)),
+            elo_peak: rated.map(|rated| super::sport_stats::rounded(rated.peak)),
             games_played: rated.map_or(0, |rated| rated.played),
         }
     }
@@ -161,7 +161,7 @@ impl TeamRow {
 
 impl PersonRow {
     pub(super) fn new(api: &Api, entity: &Entity) -> Self {
-        let NamedRow { id, name } = NamedRow::of_entity(entity);
+        let NamedRow { id, name } = NamedRow::from_entity(entity);
         let text = |key: &str| match entity.about.get(key)? {
             serde_json::Value::String(text) => Some(text.clone()),
             other => Some(other.to_string()),
@@ -177,7 +177,7 @@ impl PersonRow {
             country: country_name(entity.country.as_ref()),
             country_code: country_code(entity.country.as_ref()),
             date_of_birth: None,
-            team: team.map(|team| NamedRow::of_entity(&team)),
+            team: team.map(|team| NamedRow::from_entity(&team)),
         }
     }
 }
@@ -219,7 +219,7 @@ pub(super) fn start(record: &MatchRecord) -> Option<String> {
 }
 
 /// One number of a pair.
-pub(super) fn of_pair(pair: Option<[u32; 2]>, side: usize) -> Option<u32> {
+pub(super) fn side_value(pair: Option<[u32; 2]>, side: usize) -> Option<u32> {
     pair.and_then(|pair| pair.get(side).copied())
 }
 

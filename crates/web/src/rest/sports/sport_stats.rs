@@ -157,7 +157,7 @@ impl SportStats {
 
     /// A side's rating as a whole number.
     pub(super) fn elo(&self, side: Key) -> Option<i64> {
-        self.table.get(side).map(|rated| whole(rated.rating))
+        self.table.get(side).map(|rated| rounded(rated.rating))
     }
 }
 
@@ -177,6 +177,6 @@ fn circuit(history: &History, competition: Key) -> Option<&'static str> {
 
 /// Ratings are far below where floats lose whole numbers.
 #[expect(clippy::cast_possible_truncation, reason = "ratings are some thousands")]
-pub(super) fn whole(rating: f64) -> i64 {
+pub(super) fn rounded(rating: f64) -> i64 {
     rating.round() as i64
 }

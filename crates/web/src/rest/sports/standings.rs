@@ -11,19 +11,19 @@ use history::query::{
 use record::{Key, MatchSummary, Status};
 
 params! {
-    struct OneLeague {
+    struct RequiredLeagueParams {
         #[required]
         league: Id = "The league.",
     }
-    struct OneSeason { season: Id = "A season of the league (default: the latest)." }
+    struct SeasonParams { season: Id = "A season of the league (default: the latest)." }
 }
 
 /// The parameters of the table of a league.
-pub(super) const TABLE: Spec = request::spec(&[OneLeague::PARAMS, OneSeason::PARAMS]);
+pub(super) const TABLE: Spec = request::spec(&[RequiredLeagueParams::PARAMS, SeasonParams::PARAMS]);
 
 /// The parameters of the table of the league in the path.
 pub(super) const TABLE_OF_LEAGUE: Spec =
-    request::spec(&[OneSeason::PARAMS]).hiding(&[OneLeague::PARAMS]);
+    request::spec(&[SeasonParams::PARAMS]).hiding(&[RequiredLeagueParams::PARAMS]);
 
 /// The table of the league in the path, or else in the request.
 pub(super) fn table<T: Serialize>(
@@ -46,12 +46,13 @@ fn league_standings(
 ) -> Result<(Key, Vec<StandingsRow>), ApiError> {
     let missing =
         || ApiError::BadParameter("league is to be given: the id of a league.".to_owned());
-    let league = league.or(OneLeague::read(&request.params)?.league).ok_or_else(missing)?;
+    let league =
+        league.or(RequiredLeagueParams::read(&request.params)?.league).ok_or_else(missing)?;
     let league_entity = request.api.history.entity(EntityKind::Competition, league);
     league_entity.filter(|league_entity| league_entity.sport == sport).ok_or(ApiError::NotFound)?;
     let filter = MatchQuery {
         competition: Some(league),
-        season: OneSeason::read(&request.params)?.season,
+        season: SeasonParams::read(&request.params)?.season,
         statuses: Some(Status::RESULTS.to_vec()),
         newest_first: true,
         ..MatchQuery::default()

@@ -319,7 +319,7 @@ impl Event {
             live_stats: LiveStats::new(record).map(Box::new),
             sr_stats: football.and_then(Pressures::new),
             jerseys: None,
-            venue: Venue::of_match(query.api, names),
+            venue: Venue::from_names(query.api, names),
             incidents: football.map(incidents).unwrap_or_default(),
             funfacts: None,
             unavailable_players: None,

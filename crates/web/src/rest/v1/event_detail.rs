@@ -107,7 +107,7 @@ impl EventDetail {
         };
         let mut coaches = [&mut event.home_coach, &mut event.away_coach];
         let ids: Vec<_> = coaches.iter().filter_map(|it| Some(it.as_ref()?.id)).collect();
-        let mut managers = ManagerStats::of_all(matches.api, cache, &ids).await?;
+        let mut managers = ManagerStats::for_managers(matches.api, cache, &ids).await?;
         for coach in coaches.iter_mut().filter_map(|coach| coach.as_mut()) {
             let stats = managers.remove(&coach.id).unwrap_or_default();
             coach.preferred_formation = stats.preferred_formation;

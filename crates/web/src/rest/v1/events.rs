@@ -9,7 +9,10 @@ use super::{
     event::{Event, EventRow, EventSource},
     event_detail::EventDetail,
     league::{FootballSeasons, LeagueRow},
-    request::{self, Competitions, Days, ONE, Round, Status, TZ, Team, V1Query},
+    request::{
+        self, CompetitionParams, DateParams, ONE, RoundParams, StatusParams, TZ, TeamParams,
+        V1Query,
+    },
 };
 use crate::{
     clock::now,
@@ -98,27 +101,33 @@ const LIMIT: &[Param] = &[Param::new::<Number>("limit", "Page size (default 50, 
 
 /// SERVICE section 1.6.
 const EVENTS: Spec = request::spec(&[
-    Days::PARAMS,
-    Competitions::PARAMS,
-    Team::PARAMS,
-    Round::PARAMS,
-    Status::PARAMS,
+    DateParams::PARAMS,
+    CompetitionParams::PARAMS,
+    TeamParams::PARAMS,
+    RoundParams::PARAMS,
+    StatusParams::PARAMS,
     &[Param::new::<Text>("tz", "IANA time zone (default: Asia/Dubai)")],
     LIMIT,
 ]);
 
 /// The same in numbered pages.
 const FIXTURES: Spec = request::spec(&[
-    Days::PARAMS,
-    Competitions::PARAMS,
-    Team::PARAMS,
-    Round::PARAMS,
-    Status::PARAMS,
+    DateParams::PARAMS,
+    CompetitionParams::PARAMS,
+    TeamParams::PARAMS,
+    RoundParams::PARAMS,
+    StatusParams::PARAMS,
     TZ,
 ]);
 
-const LIVE: Spec =
-    request::spec(&[Competitions::PARAMS, Team::PARAMS, Round::PARAMS, Status::PARAMS, TZ, LIMIT]);
+const LIVE: Spec = request::spec(&[
+    CompetitionParams::PARAMS,
+    TeamParams::PARAMS,
+    RoundParams::PARAMS,
+    StatusParams::PARAMS,
+    TZ,
+    LIMIT,
+]);
 
 endpoints! {
     /// Events, by their start.

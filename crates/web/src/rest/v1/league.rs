@@ -112,16 +112,16 @@ pub(super) fn football_entities(
 }
 
 params! {
-    struct Leagues { country: Country = "", is_women: Flag = "", name: Name = NAME }
-    struct Seasons { league: ManyIds = "One or more", current: Flag = "", year: Number = "" }
+    struct LeaguesParams { country: Country = "", is_women: Flag = "", name: Name = NAME }
+    struct SeasonsParams { league: ManyIds = "One or more", current: Flag = "", year: Number = "" }
 }
 
 const SEASONS: Spec =
-    Spec { aliases: &[("is_current", "current")], ..request::spec(&[Seasons::PARAMS]) };
+    Spec { aliases: &[("is_current", "current")], ..request::spec(&[SeasonsParams::PARAMS]) };
 
 endpoints! {
     /// Leagues, by their names.
-    "/api/leagues/", params(request::spec(&[Leagues::PARAMS])), answers(Page<LeagueRow>), |request| leagues(&request);
+    "/api/leagues/", params(request::spec(&[LeaguesParams::PARAMS])), answers(Page<LeagueRow>), |request| leagues(&request);
 
     /// A league.
     "/api/leagues/{id}/", params(NONE), answers(LeagueRow),
@@ -139,7 +139,7 @@ endpoints! {
 
 fn leagues(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let Leagues { country, is_women: women, name } = Leagues::read(query.params)?;
+    let LeaguesParams { country, is_women: women, name } = LeaguesParams::read(query.params)?;
     let all = football_entities(&request.api, EntityKind::Competition, |entity| {
         country.passes(entity.country.as_deref())
             && women.is_none_or(|women| is_women(entity) == women)
@@ -159,7 +159,7 @@ fn league(request: &ApiRequest) -> ApiResult {
 
 fn seasons(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let Seasons { league: leagues, current, year } = Seasons::read(query.params)?;
+    let SeasonsParams { league: leagues, current, year } = SeasonsParams::read(query.params)?;
     let one = match leagues.as_deref() {
         Some([league]) => Some(*league),
         _ => None,

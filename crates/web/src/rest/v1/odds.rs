@@ -9,10 +9,10 @@ use crate::{
         ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
         kind::{Ids, MarketName, Slugs, Text},
         odds::{
-            best::{self, BestOdds, OneMarket},
+            best::{self, BestOdds, MarketParams},
             bookmaker::Bookmaker,
             comparison::{Comparison, compare},
-            list::{self, Odds, OddsParams, OfBookmakers, OfMarket, OfMatches},
+            list::{self, BookmakerParams, Odds, OddsMatchParams, OddsParams, OutcomeParams},
             market::Market,
             needs_bookmakers,
         },
@@ -30,11 +30,16 @@ const LIST: Spec = request::spec(&[&[
     Param::new::<MarketName>("market", ""),
     Param::new::<Text>("outcome", ""),
 ]])
-.hiding(&[OfBookmakers::PARAMS, OfMatches::PARAMS, OfMarket::PARAMS, OddsParams::PARAMS]);
+.hiding(&[
+    BookmakerParams::PARAMS,
+    OddsMatchParams::PARAMS,
+    OutcomeParams::PARAMS,
+    OddsParams::PARAMS,
+]);
 
 params! {
-    struct Best { event: Ids = "One or more", league: Ids = IDS }
-    struct Compared {
+    struct BestOddsParams { event: Ids = "One or more", league: Ids = IDS }
+    struct ComparisonParams {
         #[required]
         event: Id = "",
     }
@@ -53,7 +58,7 @@ endpoints! {
         |request| detail(&request).await;
 
     /// The highest price of each outcome of a market: of one event, else of those that have not begun.
-    "/api/odds/best/", params(request::spec(&[Best::PARAMS, OneMarket::PARAMS])), answers(Page<BestOdds>),
+    "/api/odds/best/", params(request::spec(&[BestOddsParams::PARAMS, MarketParams::PARAMS])), answers(Page<BestOdds>),
         or(status = 403, description = "The account does not include prices by bookmaker"),
         |request| best_odds(&request).await;
 
@@ -61,7 +66,7 @@ endpoints! {
     "/api/odds/bookmakers/", params(NONE), answers(Page<Bookmaker>), |request| bookmakers(&request);
 
     /// Every bookmaker's price of every outcome of a match, side by side.
-    "/api/odds/compare/", params(request::spec(&[Compared::PARAMS])), answers(Comparison),
+    "/api/odds/compare/", params(request::spec(&[ComparisonParams::PARAMS])), answers(Comparison),
         or(status = 400, description = "No event given"),
         or(status = 403, description = "The account does not include prices by bookmaker"),
         or(status = 404, description = "No such event"),
@@ -85,9 +90,9 @@ async fn detail(request: &ApiRequest) -> ApiResult {
 async fn best_odds(request: &ApiRequest) -> ApiResult {
     needs_bookmakers(&request.api, request.caller()?)?;
     let query = V1Query::pages(request)?;
-    let Best { event, league } = Best::read(query.params)?;
+    let BestOddsParams { event, league } = BestOddsParams::read(query.params)?;
     let ids = event.ids();
-    let market = OneMarket::read(query.params)?.market;
+    let market = MarketParams::read(query.params)?.market;
     let filter = MatchQuery {
         competitions: league.ids(),
         from: ids.is_none().then(now),
@@ -109,6 +114,6 @@ async fn compared(request: &ApiRequest) -> ApiResult {
     needs_bookmakers(&request.api, request.caller()?)?;
     let query = V1Query::pages(request)?;
     let missing = || ApiError::BadParameter("event is to be the id of an event.".to_owned());
-    let event = Compared::read(query.params)?.event.ok_or_else(missing)?;
+    let event = ComparisonParams::read(query.params)?.event.ok_or_else(missing)?;
     request.answer(CacheControl::ODDS, &compare(&request.api, event, None).await?)
 }

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::{
     event::TeamBrief,
     league::{football_entities, football_entity},
-    request::{self, NAME, NONE, V1Query},
+    request::{self, EntityParams, NAME, NONE, V1Query},
 };
 use crate::rest::{
     ApiRequest, ApiResult, CacheControl, Page, Spec,
@@ -98,26 +98,25 @@ impl Player {
 }
 
 params! {
-    struct Players {
+    struct PlayersParams {
         team: Ids = "One or more current teams",
         national_team: Id = "No feed reports it: an ID matches no player",
         nationality: Country = "",
         position: Word = "",
         name: Name = NAME,
     }
-    struct Managers {
+    struct ManagersParams {
         team: Ids = "One or more current teams",
         country: Country = "",
         name: Name = NAME,
     }
-    struct Referees { country: Country = "", name: Name = NAME }
 }
 
-const PLAYERS: Spec = Spec { aliases: CURRENT_TEAM, ..request::spec(&[Players::PARAMS]) };
+const PLAYERS: Spec = Spec { aliases: CURRENT_TEAM, ..request::spec(&[PlayersParams::PARAMS]) };
 
-const MANAGERS: Spec = Spec { aliases: CURRENT_TEAM, ..request::spec(&[Managers::PARAMS]) };
+const MANAGERS: Spec = Spec { aliases: CURRENT_TEAM, ..request::spec(&[ManagersParams::PARAMS]) };
 
-const REFEREES: Spec = request::spec(&[Referees::PARAMS]);
+const REFEREES: Spec = request::spec(&[EntityParams::PARAMS]);
 
 /// The member of rows is accepted as well.
 const CURRENT_TEAM: &[(&str, &str)] = &[("current_team", "team")];
@@ -145,7 +144,7 @@ endpoints! {
 
 fn players(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let filters = Players::read(query.params)?;
+    let filters = PlayersParams::read(query.params)?;
     let all = football_entities(&request.api, EntityKind::Player, |entity| {
         filters.national_team.is_none()
             && filters.team.passes(entity.parent)
@@ -264,7 +263,7 @@ impl Manager {
 
 async fn managers(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let Managers { team, country, name } = Managers::read(query.params)?;
+    let ManagersParams { team, country, name } = ManagersParams::read(query.params)?;
     let all = football_entities(&request.api, EntityKind::Manager, |entity| {
         team.passes(entity.parent)
             && country.passes(entity.country.as_deref())
@@ -273,7 +272,7 @@ async fn managers(request: &ApiRequest) -> ApiResult {
     let window = query.window();
     let page: Vec<_> = all.iter().skip(window.offset).take(window.limit).collect();
     let ids: Vec<_> = page.iter().map(|manager| manager.id).collect();
-    let mut stats = ManagerStats::of_all(&request.api, request.extension()?, &ids).await?;
+    let mut stats = ManagerStats::for_managers(&request.api, request.extension()?, &ids).await?;
     let rows = page.into_iter().map(|entity| {
         let stats = stats.remove(&entity.id).unwrap_or_default();
         Manager::new(&query, entity, stats)
@@ -284,7 +283,8 @@ async fn managers(request: &ApiRequest) -> ApiResult {
 async fn manager(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     let manager = football_entity(request, EntityKind::Manager)?;
-    let mut stats = ManagerStats::of_all(&request.api, request.extension()?, &[manager.id]).await?;
+    let mut stats =
+        ManagerStats::for_managers(&request.api, request.extension()?, &[manager.id]).await?;
     let stats = stats.remove(&manager.id).unwrap_or_default();
     request.answer(CacheControl::REFERENCE, &Manager::new(&query, &manager, stats))
 }
@@ -302,7 +302,7 @@ pub(super) struct Referee {
 
 fn referees(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let Referees { country, name } = Referees::read(query.params)?;
+    let EntityParams { country, name } = EntityParams::read(query.params)?;
     let all = football_entities(&request.api, EntityKind::Referee, |entity| {
         country.passes(entity.country.as_deref()) && name.is_in(&entity.name)
     });

@@ -4,7 +4,7 @@ use facts::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::request::{self, Days, TZ, V1Query};
+use super::request::{self, DateParams, TZ, V1Query};
 use crate::{
     clock::now,
     rest::{
@@ -113,14 +113,14 @@ impl PlayerStats {
 }
 
 params! {
-    struct List {
+    struct ListParams {
         player: Ids = "One or more",
         event: Ids = "One or more",
         team: Ids = "One or more",
     }
 }
 
-const LIST: Spec = request::spec(&[List::PARAMS, Days::PARAMS, TZ]);
+const LIST: Spec = request::spec(&[ListParams::PARAMS, DateParams::PARAMS, TZ]);
 
 const DETAIL: Spec =
     request::spec(&[&[Param::new::<Id>("id", "The row's ID, as in lists").in_path()], TZ]);
@@ -137,8 +137,8 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let List { player, event, team } = List::read(query.params)?;
-    let Days { date_from, date_to } = Days::read(query.params)?;
+    let ListParams { player, event, team } = ListParams::read(query.params)?;
+    let DateParams { date_from, date_to } = DateParams::read(query.params)?;
     let filter = AppearanceFilter {
         matches: event.ids(),
         players: player.ids(),

@@ -9,7 +9,10 @@ use utoipa::ToSchema;
 use super::{
     event::EventRow,
     events,
-    request::{self, Competitions, Days, ONE, Round, Status, TZ, Team, V1Query},
+    request::{
+        self, CompetitionParams, DateParams, ONE, RoundParams, StatusParams, TZ, TeamParams,
+        V1Query,
+    },
 };
 use crate::rest::{
     ApiError, ApiRequest, ApiResult, CacheControl, Page, Spec,
@@ -138,18 +141,18 @@ impl PredictionRow {
 }
 
 params! {
-    struct Upcoming { upcoming: Flag = "" }
-    struct Events { event: ManyIds = "One or more" }
+    struct UpcomingParams { upcoming: Flag = "" }
+    struct EventParams { event: ManyIds = "One or more" }
 }
 
 const LIST: Spec = request::spec(&[
-    Upcoming::PARAMS,
-    Competitions::PARAMS,
-    Team::PARAMS,
-    Round::PARAMS,
-    Events::PARAMS,
-    Status::PARAMS,
-    Days::PARAMS,
+    UpcomingParams::PARAMS,
+    CompetitionParams::PARAMS,
+    TeamParams::PARAMS,
+    RoundParams::PARAMS,
+    EventParams::PARAMS,
+    StatusParams::PARAMS,
+    DateParams::PARAMS,
     TZ,
 ]);
 
@@ -172,11 +175,11 @@ async fn list(request: &ApiRequest) -> ApiResult {
         prediction_query.narrow(statuses);
     }
     prediction_query.matches = MatchQuery {
-        ids: Events::read(query.params)?.event,
+        ids: EventParams::read(query.params)?.event,
         statuses: prediction_query.matches.statuses,
         ..wanted
     };
-    if Upcoming::read(query.params)?.upcoming == Some(true) {
+    if UpcomingParams::read(query.params)?.upcoming == Some(true) {
         prediction_query.upcoming();
     }
     let (count, predictions) = prediction_query.rows(request, query.window()).await?;

@@ -35,14 +35,16 @@ pub(super) const NAME: &str = "Part of the name";
 pub(super) const TZ: &[Param] = &[Param::new::<Text>("tz", "")];
 
 params! {
-    pub(super) struct Days {
+    pub(super) struct DateParams {
         date_from: BeginInTz = "Matches from this day in the time zone, or this timestamp",
         date_to: EndInTz = "Up to the end of this day in the time zone, or this timestamp",
     }
-    pub(super) struct Competitions { league: Ids = IDS, season: Ids = IDS }
-    pub(super) struct Team { team: Ids = "One or more teams, home or away" }
-    pub(super) struct Round { round_number: Number = "" }
-    pub(super) struct Status { status: Text = "" }
+    /// Filters of things with a name and a country.
+    pub(super) struct EntityParams { country: Country = "", name: Name = NAME }
+    pub(super) struct CompetitionParams { league: Ids = IDS, season: Ids = IDS }
+    pub(super) struct TeamParams { team: Ids = "One or more teams, home or away" }
+    pub(super) struct RoundParams { round_number: Number = "" }
+    pub(super) struct StatusParams { status: Text = "" }
 }
 
 /// The parameters of an endpoint. Others are ignored.
@@ -161,11 +163,11 @@ impl<'a> V1Query<'a> {
     ///
     /// If a value is not valid.
     pub(super) fn matches(&self) -> Result<MatchQuery, ApiError> {
-        let Days { date_from, date_to } = Days::read(self.params)?;
-        let Competitions { league, season } = Competitions::read(self.params)?;
-        let status = Status::read(self.params)?.status;
+        let DateParams { date_from, date_to } = DateParams::read(self.params)?;
+        let CompetitionParams { league, season } = CompetitionParams::read(self.params)?;
+        let status = StatusParams::read(self.params)?.status;
         // No match has a round that is out of range.
-        let round = Round::read(self.params)?.round_number;
+        let round = RoundParams::read(self.params)?.round_number;
         let round = round.map(|number| u16::try_from(number).unwrap_or(u16::MAX));
         Ok(MatchQuery {
             from: date_from,
@@ -173,7 +175,7 @@ impl<'a> V1Query<'a> {
             zone: Some(self.zone()),
             competitions: league.ids(),
             seasons: season.ids(),
-            teams: Team::read(self.params)?.team.ids(),
+            teams: TeamParams::read(self.params)?.team.ids(),
             round,
             // Unknown words filter nothing in this version.
             statuses: status.and_then(|it| Vocabulary::Football.parse(&it)),

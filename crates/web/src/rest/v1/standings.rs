@@ -97,12 +97,12 @@ impl Standing {
 }
 
 params! {
-    struct Seasons { season: Ids = "The season (default: the current one), or several for one table of all their matches" }
+    struct SeasonParams { season: Ids = "The season (default: the current one), or several for one table of all their matches" }
 }
 
 endpoints! {
     /// The table of a season.
-    "/api/leagues/{id}/standings/", params(request::spec(&[Seasons::PARAMS])), answers(Standings),
+    "/api/leagues/{id}/standings/", params(request::spec(&[SeasonParams::PARAMS])), answers(Standings),
         or(status = 404, description = "No such league"),
         |request| standings(&request).await;
 }
@@ -112,7 +112,7 @@ async fn standings(request: &ApiRequest) -> ApiResult {
     let entity = football_entity(request, EntityKind::Competition)?;
     let view = View::now(&request.api.history, Some(Sport::Football));
     let league = FootballSeasons::in_view(&view, Some(entity.id)).league(&request.api, &entity);
-    let seasons = Seasons::read(query.params)?.season.ids();
+    let seasons = SeasonParams::read(query.params)?.season.ids();
     let seasons = seasons.or_else(|| league.season_id.map(|id| vec![id]));
     let one = seasons.as_ref().filter(|ids| ids.len() == 1);
     let season_id = one.and_then(|ids| ids.first().copied());

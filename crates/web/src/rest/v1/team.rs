@@ -10,7 +10,10 @@ use super::{
     event::EventRow,
     events,
     league::{football_entities, football_entity},
-    request::{self, Competitions, Days, NAME, NONE, Round, Status, TZ, V1Query},
+    request::{
+        self, CompetitionParams, DateParams, EntityParams, NAME, NONE, RoundParams, StatusParams,
+        TZ, V1Query,
+    },
 };
 use crate::rest::{
     Api, ApiRequest, ApiResult, CacheControl, Page, Spec,
@@ -99,7 +102,7 @@ impl Venue {
     }
 
     /// The venue of a match.
-    pub(super) fn of_match(api: &Api, names: &Names) -> Option<Self> {
+    pub(super) fn from_names(api: &Api, names: &Names) -> Option<Self> {
         let named = names.venue.as_ref()?;
         let venue = match api.history.entity(EntityKind::Venue, named.id) {
             Some(venue) => Self::new(&venue),
@@ -185,16 +188,20 @@ impl TeamDetail {
 }
 
 params! {
-    struct Teams { country: Country = "", name: Name = NAME }
-    struct Venues { country: Country = "", city: Name = "", name: Name = NAME }
+    struct VenuesParams { country: Country = "", city: Name = "", name: Name = NAME }
 }
 
-const TEAM_MATCHES: Spec =
-    request::spec(&[Days::PARAMS, Competitions::PARAMS, Round::PARAMS, Status::PARAMS, TZ]);
+const TEAM_MATCHES: Spec = request::spec(&[
+    DateParams::PARAMS,
+    CompetitionParams::PARAMS,
+    RoundParams::PARAMS,
+    StatusParams::PARAMS,
+    TZ,
+]);
 
 endpoints! {
     /// Teams, by their names.
-    "/api/teams/", params(request::spec(&[Teams::PARAMS])), answers(Page<Team>), |request| teams(&request);
+    "/api/teams/", params(request::spec(&[EntityParams::PARAMS])), answers(Page<Team>), |request| teams(&request);
 
     /// A team.
     "/api/teams/{id}/", params(NONE), answers(TeamDetail),
@@ -207,7 +214,7 @@ endpoints! {
         |request| team_matches(&request).await;
 
     /// Venues, by their names.
-    "/api/venues/", params(request::spec(&[Venues::PARAMS])), answers(Page<Venue>), |request| venues(&request);
+    "/api/venues/", params(request::spec(&[VenuesParams::PARAMS])), answers(Page<Venue>), |request| venues(&request);
 
     /// A venue.
     "/api/venues/{id}/", params(NONE), answers(Venue),
@@ -218,7 +225,7 @@ endpoints! {
 fn teams(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
     // The countries of all teams are only needed for a filter by country.
-    let filters = Teams::read(query.params)?;
+    let filters = EntityParams::read(query.params)?;
     let of_all = filters.country.is_set().then(|| countries(&request.api, None));
     let all = football_entities(&request.api, EntityKind::Team, |team| {
         filters.name.is_in(&team.name)
@@ -251,7 +258,7 @@ async fn team_matches(request: &ApiRequest) -> ApiResult {
 
 fn venues(request: &ApiRequest) -> ApiResult {
     let query = V1Query::pages(request)?;
-    let Venues { country, city, name } = Venues::read(query.params)?;
+    let VenuesParams { country, city, name } = VenuesParams::read(query.params)?;
     let all = football_entities(&request.api, EntityKind::Venue, |venue| {
         let own_city = venue.about.get("city").and_then(|city| city.as_str());
         name.is_in(&venue.name)

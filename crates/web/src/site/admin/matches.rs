@@ -194,7 +194,7 @@ pub(super) async fn competitions(
     OperatorForm { operator, fields }: OperatorForm,
 ) -> Result<Response, SiteError> {
     let store = store(&operator);
-    let relation = DecidedRelation::named(fields.text("relation"));
+    let relation = DecidedRelation::from_word(fields.text("relation"));
     let order = if relation.is_some() {
         let doubts = store.doubts().await?;
         let doubt = doubts.iter().find(|doubt| is_named(doubt, &fields));

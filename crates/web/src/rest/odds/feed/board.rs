@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     event::{EventOdds, PriceFilter, PriceParams},
-    events::{self, Filters},
+    events::{self, EventParams},
 };
 use crate::rest::{
     ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Spec,
@@ -22,7 +22,7 @@ const BOARD: Spec = Spec {
     aliases: &[("page_size", "limit")],
     tolerated: &["tz", "ordering"],
     ..Spec::new(&[
-        Filters::PARAMS,
+        EventParams::PARAMS,
         PriceParams::PARAMS,
         &[Param::new::<Number>("limit", "Number of rows (default 10, max 50)")],
     ])

@@ -294,11 +294,11 @@ impl PriceRow {
 }
 
 params! {
-    struct WithHistory { history: Flag = "Include the last 100 changes of each price, for at most 500 prices" }
+    struct HistoryParams { history: Flag = "Include the last 100 changes of each price, for at most 500 prices" }
 }
 
 const ONE: Spec =
-    Spec { tolerated: &["tz"], ..Spec::new(&[PriceParams::PARAMS, WithHistory::PARAMS]) };
+    Spec { tolerated: &["tz"], ..Spec::new(&[PriceParams::PARAMS, HistoryParams::PARAMS]) };
 
 endpoints! {
     /// Every price of every bookmaker of a match, with the consensus.
@@ -311,7 +311,7 @@ endpoints! {
 async fn event(request: &ApiRequest) -> ApiResult {
     let record = request.api.record(request.key("event_id")?).await?.ok_or(ApiError::NotFound)?;
     let params = PriceParams::read(&request.params)?;
-    let with_history = WithHistory::read(&request.params)?.history;
+    let with_history = HistoryParams::read(&request.params)?.history;
     let mut rows = quotes(&request.api, &record).await?;
     let highest = quote::highest(&rows);
     let filter = PriceFilter::new(&request.api, &params)?;

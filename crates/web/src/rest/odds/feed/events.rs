@@ -73,7 +73,7 @@ impl OddsEvent {
 
 params! {
     /// Which matches are requested.
-    pub(super) struct Filters for MatchParams {
+    pub(super) struct EventParams for MatchParams {
         sport: AnySport = "A sport. The OpenAPI document lists them",
         #[alias("league")] league_id: Ids = "One or more",
         #[alias("team")] team_id: Ids = "One or more teams or players, on either side",
@@ -85,7 +85,7 @@ params! {
 
 /// The requested matches.
 pub(super) fn filter(params: &Params) -> Result<MatchQuery, ApiError> {
-    let filters = Filters::read(params)?;
+    let filters = EventParams::read(params)?;
     let statuses = params.statuses(filters.status.as_deref(), Vocabulary::Football);
     Ok(MatchQuery { statuses, ..filters.query(params, filters.sport) })
 }
@@ -93,7 +93,7 @@ pub(super) fn filter(params: &Params) -> Result<MatchQuery, ApiError> {
 const LIST: Spec = Spec {
     aliases: &[("page_size", "limit")],
     tolerated: &["tz", "ordering"],
-    ..Spec::new(&[Filters::PARAMS]).paged()
+    ..Spec::new(&[EventParams::PARAMS]).paged()
 };
 
 endpoints! {

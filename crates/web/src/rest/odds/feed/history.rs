@@ -90,7 +90,7 @@ pub(super) fn ids_of(rows: &[OddsRow]) -> Result<Vec<Key>, ApiError> {
 }
 
 params! {
-    struct Days {
+    struct DateParams {
         date_from: Begin = "A day or a timestamp, by the source's clock",
         date_to: End = "A day (inclusive) or a timestamp",
     }
@@ -99,7 +99,7 @@ params! {
 const LIST: Spec = Spec {
     aliases: &[("page_size", "limit")],
     tolerated: &["tz"],
-    ..Spec::new(&[PriceParams::PARAMS, Days::PARAMS]).paged()
+    ..Spec::new(&[PriceParams::PARAMS, DateParams::PARAMS]).paged()
 };
 
 endpoints! {
@@ -111,7 +111,7 @@ endpoints! {
 }
 
 async fn history(request: &ApiRequest) -> ApiResult {
-    let Days { date_from, date_to } = Days::read(&request.params)?;
+    let DateParams { date_from, date_to } = DateParams::read(&request.params)?;
     let record = request.api.record(request.key("event_id")?).await?.ok_or(ApiError::NotFound)?;
     let params = PriceParams::read(&request.params)?;
     let mut rows = quotes(&request.api, &record).await?;

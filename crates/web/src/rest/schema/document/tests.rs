@@ -152,7 +152,7 @@ fn shared_responses_of_a_product_apply_to_all_paths_below_it() {
     let image = "/img/{type}/{id}/";
     assert!(!responses(image, "get").contains(&"401".to_owned()));
     for (path, method, operation) in operations(&document) {
-        let asks = Product::of_path(path).is_some();
+        let asks = Product::from_path(path).is_some();
         let expected = if asks { keys() } else { json!([]) };
         assert_eq!(operation["security"], expected, "{method} {path}");
         let refused = &operation["responses"]["401"]["$ref"];
@@ -250,7 +250,7 @@ fn every_api_route_is_in_the_document() {
             rest.trim_start().strip_prefix('"')?.split('"').next()
         });
         for route in routes {
-            if Product::of_path(route).is_none() && !cors::is_open(route)
+            if Product::from_path(route).is_none() && !cors::is_open(route)
                 || unlisted.contains(&route)
             {
                 continue;

@@ -17,7 +17,7 @@ use record::{Key, MatchRecord, Vocabulary};
 
 const SPORT: Sport = Sport::Basketball;
 
-match_lists!(League, Team, "scheduled, live, finished");
+match_lists!(LeagueParams, TeamParams, "scheduled, live, finished");
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct BasketballEvent {
@@ -123,7 +123,7 @@ impl Pregame {
 impl TeamStats {
     fn new(_: &Api, record: &MatchRecord) -> Self {
         let points = |side: usize| TeamPoints {
-            points: shape::of_pair(record.summary.score, side),
+            points: shape::side_value(record.summary.score, side),
             points_by_period: record.summary.parts.iter().map(|part| part[side]).collect(),
         };
         Self { event_id: record.summary.id, home: points(0), away: points(1) }
@@ -143,8 +143,8 @@ impl BasketballEvent {
             away_team,
             event_date: shape::start(record),
             status: summary.status.word(Vocabulary::Sport(SPORT)),
-            home_score: shape::of_pair(summary.score, 0),
-            away_score: shape::of_pair(summary.score, 1),
+            home_score: shape::side_value(summary.score, 0),
+            away_score: shape::side_value(summary.score, 1),
             periods: quarters
                 .map(|[home, away]| QuarterPoints { home: *home, away: *away })
                 .collect(),

@@ -109,11 +109,11 @@ endpoints! {
 
     /// Halls, by name.
     "/basketball/api/v2/venues/", params(NAMED), answers(Page<NamedRow>),
-        |request| lists::named(&request, SPORT, EntityKind::Venue);
+        |request| lists::named_entities(&request, SPORT, EntityKind::Venue);
 
     /// One hall.
     "/basketball/api/v2/venues/{id}/", params(NONE), answers(NamedRow),
-        |request| lists::name(&request, SPORT, EntityKind::Venue);
+        |request| lists::named_entity(&request, SPORT, EntityKind::Venue);
 }
 
 fn games(request: &ApiRequest) -> ApiResult {
@@ -137,7 +137,7 @@ impl BasketballStandings {
             team: api
                 .history
                 .entity(EntityKind::Team, line.team)
-                .map(|it| NamedRow::of_entity(&it)),
+                .map(|it| NamedRow::from_entity(&it)),
             played: line.total.played,
             wins: line.total.won,
             losses: line.total.lost,

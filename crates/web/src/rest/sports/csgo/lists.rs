@@ -86,7 +86,7 @@ endpoints! {
 
 impl CsgoTeam {
     fn new(team: &Entity, sport_stats: &SportStats) -> Self {
-        let peak = sport_stats.table.get(team.id).map(|rated| sport_stats::whole(rated.peak));
+        let peak = sport_stats.table.get(team.id).map(|rated| sport_stats::rounded(rated.peak));
         Self {
             id: team.id,
             name: team.name.to_string(),

@@ -18,7 +18,7 @@ use record::{Key, MatchRecord, Vocabulary};
 
 const SPORT: Sport = Sport::Cs2;
 
-match_lists!(Tournament, Team, "notstarted, inprogress, finished");
+match_lists!(TournamentParams, TeamParams, "notstarted, inprogress, finished");
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct CsgoMatch {
@@ -122,8 +122,8 @@ impl CsgoMatch {
             start_time: shape::start(record),
             status: summary.status.word(Vocabulary::Sport(SPORT)),
             best_of: summary.best_of,
-            home_score: shape::of_pair(summary.score, 0),
-            away_score: shape::of_pair(summary.score, 1),
+            home_score: shape::side_value(summary.score, 0),
+            away_score: shape::side_value(summary.score, 1),
         }
     }
 }

@@ -91,7 +91,7 @@ pub(super) struct DartsPrediction {
 }
 
 params! {
-    struct Rankings { kind as "type": Text = "`PDC` (default) or `ProTour`, case-insensitive." }
+    struct RankingsParams { kind as "type": Text = "`PDC` (default) or `ProTour`, case-insensitive." }
 }
 
 endpoints! {
@@ -108,7 +108,7 @@ endpoints! {
 
     /// The ranking of all players who have a result, the strongest first. A ranking of another type is
     /// empty. Where no tournament is known to be of the tour, `ProTour` is of all results, too.
-    "/darts/api/v2/rankings/", params(request::spec(&[Rankings::PARAMS]).paged()), answers(Page<DartsRanking>),
+    "/darts/api/v2/rankings/", params(request::spec(&[RankingsParams::PARAMS]).paged()), answers(Page<DartsRanking>),
         |request| rankings(&request).await;
 
     /// One row of the ranking, by the player's id.
@@ -134,7 +134,7 @@ endpoints! {
 }
 
 async fn rankings(request: &ApiRequest) -> ApiResult {
-    let wanted = Rankings::read(&request.params)?.kind;
+    let wanted = RankingsParams::read(&request.params)?.kind;
     let wanted = wanted.as_deref().unwrap_or(TYPES[0]);
     let kind = TYPES.into_iter().find(|kind| kind.eq_ignore_ascii_case(wanted));
     let (kind, ranked) = match kind {
@@ -202,8 +202,8 @@ impl DartsRanking {
         Self {
             position: *position,
             prize_money: None,
-            points: sport_stats::whole(rated.rating),
-            player: entity.map(|entity| NamedRow::of_entity(&entity)),
+            points: sport_stats::rounded(rated.rating),
+            player: entity.map(|entity| NamedRow::from_entity(&entity)),
             kind,
         }
     }

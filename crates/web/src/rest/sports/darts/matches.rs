@@ -19,7 +19,7 @@ use record::{EntityRef, Key, MatchRecord, Vocabulary};
 
 const SPORT: Sport = Sport::Darts;
 
-match_lists!(Tournament, Player, "scheduled, live, finished, walkover");
+match_lists!(TournamentParams, PlayerParams, "scheduled, live, finished, walkover");
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DartsMatch {
@@ -165,10 +165,10 @@ impl DartsMatch {
             match_date: shape::start(record),
             status: summary.status.word(Vocabulary::Sport(SPORT)),
             round_name: shape::text(summary.round_name.as_ref()),
-            player1_sets: shape::of_pair(sets, 0),
-            player2_sets: shape::of_pair(sets, 1),
-            player1_legs: shape::of_pair(legs, 0),
-            player2_legs: shape::of_pair(legs, 1),
+            player1_sets: shape::side_value(sets, 0),
+            player2_sets: shape::side_value(sets, 1),
+            player1_legs: shape::side_value(legs, 0),
+            player2_legs: shape::side_value(legs, 1),
             current_set: (in_sets && summary.status.is_live()).then_some(summary.parts.len()),
             winner_id: team_prediction::winner_id(record),
             best_of_legs: best_of(false),
@@ -243,8 +243,8 @@ impl DartsMeeting {
             tournament: tournament.map(|it| it.name.to_string()),
             round_name: shape::text(side_match.summary.round_name.as_ref()),
             winner: side_match.won().map(|won| if won { "player1" } else { "player2" }),
-            player1_sets: shape::of_pair(side_match.score(), 0),
-            player2_sets: shape::of_pair(side_match.score(), 1),
+            player1_sets: shape::side_value(side_match.score(), 0),
+            player2_sets: shape::side_value(side_match.score(), 1),
         }
     }
 }

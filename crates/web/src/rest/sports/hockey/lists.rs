@@ -100,7 +100,7 @@ impl HockeyStandings {
             team: api
                 .history
                 .entity(EntityKind::Team, line.team)
-                .map(|it| NamedRow::of_entity(&it)),
+                .map(|it| NamedRow::from_entity(&it)),
             matches_played: line.total.played,
             wins: line.total.won,
             losses: line.total.lost,

@@ -18,7 +18,7 @@ use record::{Key, MatchRecord, MatchSummary, Vocabulary};
 
 const SPORT: Sport = Sport::Hockey;
 
-match_lists!(League, Team, "scheduled, live, finished, awarded");
+match_lists!(LeagueParams, TeamParams, "scheduled, live, finished, awarded");
 
 /// Periods of regular time; a fourth is overtime, a fifth the shoot-out.
 const PERIODS: usize = 3;
@@ -106,8 +106,8 @@ impl HockeyMatch {
             away_team,
             match_date: shape::start(record),
             status: summary.status.word(Vocabulary::Sport(SPORT)),
-            home_score: shape::of_pair(summary.score, 0),
-            away_score: shape::of_pair(summary.score, 1),
+            home_score: shape::side_value(summary.score, 0),
+            away_score: shape::side_value(summary.score, 1),
             is_overtime: is_known.then(|| had_overtime(summary)),
             is_shootout: is_known.then_some(summary.parts.len() > PERIODS + 1),
             winner_id: team_prediction::winner_id(record),

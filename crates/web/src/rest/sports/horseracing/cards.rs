@@ -97,7 +97,7 @@ impl RaceCards {
     }
 
     /// The race of this runner.
-    pub(super) fn of_runner(&self, runner: Key) -> Option<&Arc<RaceCard>> {
+    pub(super) fn card_of_runner(&self, runner: Key) -> Option<&Arc<RaceCard>> {
         self.get(*self.runners.get(&runner)?)
     }
 }

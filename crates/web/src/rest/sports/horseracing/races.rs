@@ -6,7 +6,7 @@ use fanout::Micros;
 use super::{
     super::{
         index::{ANY, index},
-        request::{self, DAY, Days, HIDDEN_STATUS, NONE, Search},
+        request::{self, DAY, DateParams, HIDDEN_STATUS, NONE, SearchParams},
     },
     card::RaceCard,
     row::{MeetingRow, RaceDetail, RaceRow, TrackRow},
@@ -35,9 +35,9 @@ const NEXT: PageSize = PageSize { default: 10, max: 50 };
 const LATE: i64 = 30 * 60 * 1_000_000;
 
 params! {
-    struct Tracks { track: Ids = "One or more tracks." }
-    struct Region { region: Word = "Filter by country code (ISO 3166-1 alpha-2)." }
-    struct Sorted { sort: Sort = match_filter::SORT }
+    struct TrackParams { track: Ids = "One or more tracks." }
+    struct RegionParams { region: Word = "Filter by country code (ISO 3166-1 alpha-2)." }
+    struct SortParams { sort: Sort = match_filter::SORT }
 }
 
 /// The parameters of lists of races.
@@ -55,36 +55,37 @@ const fn spec(params: &'static [&'static [Param]]) -> Spec {
 }
 
 const RACES: Spec = spec(&[
-    Days::PARAMS,
-    Tracks::PARAMS,
-    Region::PARAMS,
+    DateParams::PARAMS,
+    TrackParams::PARAMS,
+    RegionParams::PARAMS,
     &[Param::new::<Text>(
         STATUS,
         "One or more states, separated by commas: prematch, idle, live, archived, cancelled, \
          unresolved.",
     )],
-    Sorted::PARAMS,
+    SortParams::PARAMS,
 ]);
 
-const LIVE: Spec = spec(&[Tracks::PARAMS, Region::PARAMS]).hiding(&[Days::PARAMS, HIDDEN_STATUS]);
+const LIVE: Spec =
+    spec(&[TrackParams::PARAMS, RegionParams::PARAMS]).hiding(&[DateParams::PARAMS, HIDDEN_STATUS]);
 
 const MEETINGS: Spec = spec(&[
-    Days::PARAMS,
-    Tracks::PARAMS,
-    Region::PARAMS,
+    DateParams::PARAMS,
+    TrackParams::PARAMS,
+    RegionParams::PARAMS,
     &[Param::new::<Text>(STATUS, "One or more race states, separated by commas.")],
 ]);
 
 const NEXT_TO_JUMP: Spec = request::spec(&[
-    Tracks::PARAMS,
-    Region::PARAMS,
+    TrackParams::PARAMS,
+    RegionParams::PARAMS,
     &[Param::new::<Number>("limit", "Number of rows (default 10, max 50).")],
 ]);
 
 const MEETING: Spec =
     request::spec(&[&[Param::new::<Text>("id", "A track and a day: `1234-2026-08-30`").in_path()]]);
 
-const TRACKS: Spec = request::spec(&[Search::PARAMS, Region::PARAMS]).paged();
+const TRACKS: Spec = request::spec(&[SearchParams::PARAMS, RegionParams::PARAMS]).paged();
 
 endpoints! {
     /// The lists of this product, by their names.
@@ -126,7 +127,7 @@ endpoints! {
 async fn list(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
     let mut races = filter_races(request, all.iter().map(AsRef::as_ref))?;
-    if Sorted::read(&request.params)?.sort == Some(true) {
+    if SortParams::read(&request.params)?.sort == Some(true) {
         races.reverse();
     }
     request.page_of(CacheControl::LIST, &races, |card| RaceRow::new(card))
@@ -184,7 +185,8 @@ async fn meeting(request: &ApiRequest) -> ApiResult {
 
 async fn tracks(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
-    let (Search { search }, is_here) = (Search::read(&request.params)?, is_at(request)?);
+    let (SearchParams { search }, is_here) =
+        (SearchParams::read(&request.params)?, is_at(request)?);
     let tracks = all.iter().filter(|card| is_here(card)).filter_map(|card| TrackRow::new(card));
     let mut tracks: Vec<_> = tracks.filter(|track| search.is_in(&track.summary.name)).collect();
     tracks.sort_by(|a, b| (&a.summary.name, a.summary.id).cmp(&(&b.summary.name, b.summary.id)));
@@ -231,8 +233,8 @@ fn is_next(card: &RaceCard, now: Micros) -> bool {
 
 /// Whether a race is at one of the requested tracks and in the requested country.
 fn is_at(request: &ApiRequest) -> Result<impl Fn(&RaceCard) -> bool, ApiError> {
-    let Tracks { track } = Tracks::read(&request.params)?;
-    let Region { region } = Region::read(&request.params)?;
+    let TrackParams { track } = TrackParams::read(&request.params)?;
+    let RegionParams { region } = RegionParams::read(&request.params)?;
     Ok(move |card: &RaceCard| {
         track.passes(card.track.as_ref().map(|track| track.id))
             && region.passes(card.region.as_deref())

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::{
     super::{
         price::{self, Movement, Source},
-        request::{self, DAY, NONE, Search},
+        request::{self, DAY, NONE, SearchParams},
         shape::NamedRow,
     },
     card::{self, RaceCard, Runner},
@@ -82,14 +82,14 @@ struct RunnerBook {
 }
 
 params! {
-    struct Runners {
+    struct RunnersParams {
         race: Ids = "One or more races.",
         horse: Ids = "One or more horses.",
         jockey: Ids = "One or more jockeys.",
     }
 }
 
-const NAMED: Spec = request::spec(&[Search::PARAMS]).paged();
+const NAMED: Spec = request::spec(&[SearchParams::PARAMS]).paged();
 
 const TRAINERS: Spec =
     request::spec(&[&[Param::new::<Name>("search", "Part of the name")]]).paged();
@@ -97,7 +97,7 @@ const TRAINERS: Spec =
 endpoints! {
     /// Horses in races. Without a race, horse or jockey: races of the last three and the next seven
     /// days.
-    "/horseracing/api/v2/runners/", params(request::spec(&[Runners::PARAMS]).paged()), answers(Page<RunnerRow>),
+    "/horseracing/api/v2/runners/", params(request::spec(&[RunnersParams::PARAMS]).paged()), answers(Page<RunnerRow>),
         |request| list(&request).await;
 
     /// One horse in one race.
@@ -131,7 +131,7 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
-    let Runners { race, horse, jockey } = Runners::read(&request.params)?;
+    let RunnersParams { race, horse, jockey } = RunnersParams::read(&request.params)?;
     let is_free = ![&race, &horse, &jockey].iter().any(|filter| filter.is_set());
     let near = now() - PAST_DAYS * DAY..now() + COMING_DAYS * DAY;
     let is_near = |start: Micros| near.contains(&start);
@@ -149,7 +149,7 @@ async fn list(request: &ApiRequest) -> ApiResult {
 async fn detail(request: &ApiRequest) -> ApiResult {
     let id = request.id()?;
     let all = request.race_cards().await?;
-    let card = all.of_runner(id).ok_or(ApiError::NotFound)?;
+    let card = all.card_of_runner(id).ok_or(ApiError::NotFound)?;
     let runner = card.runners.iter().find(|runner| runner.id == id).ok_or(ApiError::NotFound)?;
     request.answer(CacheControl::LIST, &RunnerRow::new(card, runner))
 }
@@ -157,7 +157,7 @@ async fn detail(request: &ApiRequest) -> ApiResult {
 async fn odds(request: &ApiRequest) -> ApiResult {
     let id = request.id()?;
     let all = request.race_cards().await?;
-    let card = all.of_runner(id).ok_or(ApiError::NotFound)?;
+    let card = all.card_of_runner(id).ok_or(ApiError::NotFound)?;
     let record = request.api.record(card.race).await?.ok_or(ApiError::NotFound)?;
     let race = record.play.race().ok_or(ApiError::NotFound)?;
     let runners = card::runners(race);
@@ -167,8 +167,8 @@ async fn odds(request: &ApiRequest) -> ApiResult {
 
 async fn horses(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
-    let Search { search } = Search::read(&request.params)?;
-    let horses = known_horses(all.iter().map(AsRef::as_ref));
+    let SearchParams { search } = SearchParams::read(&request.params)?;
+    let horses = distinct_horses(all.iter().map(AsRef::as_ref));
     let horses: Vec<_> =
         horses.into_iter().filter(|(horse, _)| search.is_in(&horse.name)).collect();
     request.page_of(CacheControl::REFERENCE, &horses, |(horse, last)| HorseRow::new(horse, last))
@@ -177,15 +177,15 @@ async fn horses(request: &ApiRequest) -> ApiResult {
 async fn horse(request: &ApiRequest) -> ApiResult {
     let id = request.id()?;
     let all = request.race_cards().await?;
-    let mut horses = known_horses(all.iter().map(AsRef::as_ref)).into_iter();
+    let mut horses = distinct_horses(all.iter().map(AsRef::as_ref)).into_iter();
     let (horse, last) = horses.find(|(horse, _)| horse.id == id).ok_or(ApiError::NotFound)?;
     request.answer(CacheControl::REFERENCE, &HorseRow::new(horse, last))
 }
 
 async fn jockeys(request: &ApiRequest) -> ApiResult {
     let all = request.race_cards().await?;
-    let Search { search } = Search::read(&request.params)?;
-    let jockeys = known_jockeys(all.iter().map(AsRef::as_ref));
+    let SearchParams { search } = SearchParams::read(&request.params)?;
+    let jockeys = distinct_jockeys(all.iter().map(AsRef::as_ref));
     let jockeys: Vec<_> = jockeys.into_iter().filter(|jockey| search.is_in(&jockey.name)).collect();
     request.page_of(CacheControl::REFERENCE, jockeys, |row| row)
 }
@@ -193,7 +193,7 @@ async fn jockeys(request: &ApiRequest) -> ApiResult {
 async fn jockey(request: &ApiRequest) -> ApiResult {
     let id = request.id()?;
     let all = request.race_cards().await?;
-    let mut jockeys = known_jockeys(all.iter().map(AsRef::as_ref)).into_iter();
+    let mut jockeys = distinct_jockeys(all.iter().map(AsRef::as_ref)).into_iter();
     let jockey = jockeys.find(|jockey| jockey.id == id).ok_or(ApiError::NotFound)?;
     request.answer(CacheControl::REFERENCE, &jockey)
 }
@@ -203,7 +203,7 @@ fn trainers(request: &ApiRequest) -> ApiResult {
 }
 
 /// By name; each with its last race.
-fn known_horses<'a>(
+fn distinct_horses<'a>(
     cards: impl Iterator<Item = &'a RaceCard>,
 ) -> Vec<(&'a NamedRow, &'a RaceCard)> {
     let mut horses = BTreeMap::new();
@@ -216,7 +216,7 @@ fn known_horses<'a>(
 }
 
 /// By name.
-fn known_jockeys<'a>(cards: impl Iterator<Item = &'a RaceCard>) -> Vec<NamedRow> {
+fn distinct_jockeys<'a>(cards: impl Iterator<Item = &'a RaceCard>) -> Vec<NamedRow> {
     let jockeys = cards.flat_map(|card| &card.runners).filter_map(|it| it.jockey.as_ref());
     let jockeys: BTreeMap<_, _> = jockeys.map(|it| ((&it.name, it.id), it)).collect();
     jockeys.into_values().cloned().collect()

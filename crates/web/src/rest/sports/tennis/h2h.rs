@@ -129,7 +129,7 @@ impl TennisResult {
         let summary = &side_match.summary;
         let tournament = summary.competition;
         let tournament = tournament.and_then(|id| api.history.entity(EntityKind::Competition, id));
-        let tournament = tournament.map(|entity| TournamentBrief::of_entity(&entity));
+        let tournament = tournament.map(|entity| TournamentBrief::from_entity(&entity));
         let circuit = tournament.as_ref().and_then(|tournament| tournament.circuit);
         let opponent =
             side_match.opponent().and_then(|id| api.history.entity(EntityKind::Player, id));

@@ -5,14 +5,16 @@ use facts::event::Sport;
 use super::{
     super::{
         matches,
-        request::{self, ById, DAY, Days, NONE, Player, Tournament},
+        request::{self, DAY, DateParams, NONE, PlayerParams, TournamentParams},
     },
     row::TennisMatch,
 };
 use crate::{
     clock::now,
     rest::{
-        ApiRequest, ApiResult, CacheControl, Page, Param, Spec, kind::Text, match_filter::Choice,
+        ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
+        kind::Text,
+        match_filter::{IdParams, MatchListParams},
         params::STATUS,
     },
 };
@@ -23,11 +25,11 @@ const LIST: Spec = Spec {
     // Old clients send `player_id`, which never had an effect.
     tolerated: &["date", "full", "ordering", "player_id", "tz"],
     ..request::spec(&[
-        Days::PARAMS,
-        Tournament::PARAMS,
-        Player::PARAMS,
-        ById::PARAMS,
-        Choice::PARAMS,
+        DateParams::PARAMS,
+        TournamentParams::PARAMS,
+        PlayerParams::PARAMS,
+        IdParams::PARAMS,
+        MatchListParams::PARAMS,
         &[Param::new::<Text>(
             STATUS,
             "One or more statuses, separated by commas: scheduled, live, interrupted, finished, \
@@ -40,7 +42,7 @@ const LIST: Spec = Spec {
 
 const LIVE: Spec = Spec {
     tolerated: &["date", "full", "limit", "offset", "ordering", "player_id", "tz"],
-    ..request::spec(&[Tournament::PARAMS, Player::PARAMS])
+    ..request::spec(&[TournamentParams::PARAMS, PlayerParams::PARAMS])
 };
 
 endpoints! {
@@ -60,18 +62,18 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let mut filter = request.filter(Sport::Tennis)?;
-    let choice = Choice::read(&request.params)?;
+    let list_params = MatchListParams::read(&request.params)?;
     // Matches in play may have started yesterday.
     let has_started =
         |statuses: &Vec<Status>| statuses.iter().all(|it| it.is_over() || it.is_live());
     let is_narrow = filter.is_narrow()
-        || choice.is_set(&ById::read(&request.params)?.ids)
+        || list_params.is_set(&IdParams::read(&request.params)?.ids)
         || filter.statuses.as_ref().is_some_and(has_started);
     if filter.from.is_none() && filter.before.is_none() && !is_narrow {
         let now = now();
         filter.from = Some(now - now.rem_euclid(DAY));
         filter.before = Some(now + 7 * DAY);
-        filter.newest_first = choice.sort.is_some() && filter.newest_first;
+        filter.newest_first = list_params.sort.is_some() && filter.newest_first;
     }
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
     request.matches(&filter, |record| TennisMatch::new(&request.api, record, &sport_stats)).await
@@ -79,8 +81,8 @@ async fn list(request: &ApiRequest) -> ApiResult {
 
 async fn live(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
-    let (team, teams) = Player::read(params)?.player.one_or_several();
-    let (competition, competitions) = Tournament::read(params)?.tournament.one_or_several();
+    let (team, teams) = PlayerParams::read(params)?.player.one_or_several();
+    let (competition, competitions) = TournamentParams::read(params)?.tournament.one_or_several();
     let filter = MatchQuery {
         team,
         teams,

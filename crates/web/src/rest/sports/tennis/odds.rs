@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use super::{
     super::{
         price::{self, Movement, Movements, Source, WinnerPrices},
-        request::{self, DAY, Days, NONE, Player, Tournament},
+        request::{self, DAY, DateParams, NONE, PlayerParams, TournamentParams},
         shape,
     },
     row::TournamentBrief,
@@ -42,11 +42,16 @@ struct TennisBook {
 }
 
 params! {
-    struct Wanted { matches as "match": Ids = "One or more matches, at most 50." }
+    struct OddsParams { matches as "match": Ids = "One or more matches, at most 50." }
 }
 
-const BEST: Spec =
-    request::spec(&[Days::PARAMS, Wanted::PARAMS, Tournament::PARAMS, Player::PARAMS]).paged();
+const BEST: Spec = request::spec(&[
+    DateParams::PARAMS,
+    OddsParams::PARAMS,
+    TournamentParams::PARAMS,
+    PlayerParams::PARAMS,
+])
+.paged();
 
 endpoints! {
     /// The price of each bookmaker for the winner.
@@ -87,8 +92,8 @@ async fn best(request: &ApiRequest) -> ApiResult {
     let (from, before) = request.days()?;
     let from = from.unwrap_or_else(now);
     let params = &request.params;
-    let (competition, competitions) = Tournament::read(params)?.tournament.one_or_several();
-    let (team, teams) = Player::read(params)?.player.one_or_several();
+    let (competition, competitions) = TournamentParams::read(params)?.tournament.one_or_several();
+    let (team, teams) = PlayerParams::read(params)?.player.one_or_several();
     let filter = MatchQuery {
         from: Some(from),
         before: Some(before.unwrap_or_else(|| from.saturating_add(7 * DAY))),
@@ -98,7 +103,7 @@ async fn best(request: &ApiRequest) -> ApiResult {
         team,
         teams,
         statuses: Some(vec![Status::NotStarted]),
-        ids: Wanted::read(params)?.matches.ids(),
+        ids: OddsParams::read(params)?.matches.ids(),
         ..MatchQuery::default()
     };
     let view = View::now(&request.api.history, Some(Sport::Tennis));

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use super::{
     super::{
         lists,
-        request::{self, NONE, Search},
+        request::{self, NONE, SearchParams},
         shape,
         sport_stats::SportStats,
     },
@@ -42,13 +42,13 @@ pub(super) struct TennisPlayer {
 }
 
 params! {
-    struct List {
+    struct ListParams {
         gender: Gender = "`M` or `F`.",
         country: Country = "Country code (ISO 3166-1 alpha-2).",
     }
 }
 
-const LIST: Spec = request::spec(&[List::PARAMS, Search::PARAMS]).paged();
+const LIST: Spec = request::spec(&[ListParams::PARAMS, SearchParams::PARAMS]).paged();
 
 endpoints! {
     /// Players, by name.
@@ -65,8 +65,8 @@ endpoints! {
 }
 
 async fn list(request: &ApiRequest) -> ApiResult {
-    let List { gender, country } = List::read(&request.params)?;
-    let Search { search } = Search::read(&request.params)?;
+    let ListParams { gender, country } = ListParams::read(&request.params)?;
+    let SearchParams { search } = SearchParams::read(&request.params)?;
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
     let players = request.api.history.entities(EntityKind::Player, |player| {
         player.sport == Sport::Tennis

@@ -54,7 +54,7 @@ pub(super) struct TennisRanking {
 }
 
 params! {
-    struct List {
+    struct RankingsParams {
         kind as "type": Word = "`ATP`, `WTA`, or `results` for players whose tour is not known; case-insensitive.",
         date: End = "Ranking at the end of this day, UTC.",
     }
@@ -63,7 +63,7 @@ params! {
 const RANKINGS: Spec = Spec {
     tolerated: &["full", "ordering", "tz"],
     ..request::spec(&[
-        List::PARAMS,
+        RankingsParams::PARAMS,
         &[Param::new::<Number>("limit", "Page size (default 50, max 500).")],
     ])
     .paged_by(PageSize { max: LIMIT_MAX, ..PageSize::USUAL })
@@ -81,7 +81,7 @@ endpoints! {
 }
 
 async fn list(request: &ApiRequest) -> ApiResult {
-    let List { kind, date } = List::read(&request.params)?;
+    let RankingsParams { kind, date } = RankingsParams::read(&request.params)?;
     let mut ranking = Ranking::at(request, date, crate::clock::now()).await?;
     ranking.rows.retain(|row| kind.passes(Some(row.kind)));
     request.page_of(CacheControl::REFERENCE, &ranking.rows, |row| ranking.row(&request.api, row))
@@ -150,7 +150,7 @@ impl Ranking {
             id: id(row.player),
             position: row.position,
             player: entity.map(|entity| TennisPlayer::new(api, &entity, &self.sport_stats)),
-            points: sport_stats::whole(row.rated.rating),
+            points: sport_stats::rounded(row.rated.rating),
             previous_position: self.before.position(row.player),
             previous_points: self.before.elo(row.player),
             best_position: None,

@@ -130,8 +130,8 @@ impl TennisMatch {
             match_date: shape::start(record),
             status: summary.status.word(Vocabulary::Sport(Sport::Tennis)),
             round_name: summary.round_name.as_ref().map(|name| name.to_string()),
-            player1_sets: shape::of_pair(summary.score, 0),
-            player2_sets: shape::of_pair(summary.score, 1),
+            player1_sets: shape::side_value(summary.score, 0),
+            player2_sets: shape::side_value(summary.score, 1),
             sets_detail: summary.parts.iter().map(|&[p1, p2]| SetGames { p1, p2 }).collect(),
             winner_id: winner,
             odds_player1: odds1,
@@ -170,8 +170,8 @@ impl Standing {
         let games = set.map(|set| set.games.map(u32::from));
         Self {
             current_set: set.map(|_| tennis.sets.len()),
-            current_game_p1: shape::of_pair(games, 0),
-            current_game_p2: shape::of_pair(games, 1),
+            current_game_p1: shape::side_value(games, 0),
+            current_game_p2: shape::side_value(games, 1),
             current_point: tennis.followed.then(|| format!("{first}-{second}")),
             is_serving_p1: tennis.server.map(|server| server == 0),
         }
@@ -191,7 +191,7 @@ impl TournamentBrief {
         })
     }
 
-    pub(super) fn of_entity(entity: &Entity) -> Self {
+    pub(super) fn from_entity(entity: &Entity) -> Self {
         let about = |key: &str| entity.about.get(key).and_then(|value| value.as_str());
         let kind = about("category");
         Self {

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::{
     super::{
         index::{ANY, index},
-        request::{self, NONE, Search},
+        request::{self, NONE, SearchParams},
         shape,
         sport_stats::SportStats,
     },
@@ -43,7 +43,7 @@ pub(super) struct TennisTournament {
 }
 
 params! {
-    struct List {
+    struct ListParams {
         circuit: Word = "`ATP` or `WTA`, case-insensitive.",
         category: Word = "`grand_slam`, `masters_1000`, `atp_500`, `atp_250`, `wta_1000`, `wta_500`, `wta_250`.",
         surface: Word = "`hard`, `clay`, `grass` or `carpet`.",
@@ -51,7 +51,7 @@ params! {
     }
 }
 
-const LIST: Spec = request::spec(&[List::PARAMS, Search::PARAMS]).paged();
+const LIST: Spec = request::spec(&[ListParams::PARAMS, SearchParams::PARAMS]).paged();
 
 endpoints! {
     /// The lists of this product, by their names.
@@ -68,9 +68,9 @@ endpoints! {
 
 async fn list(request: &ApiRequest) -> ApiResult {
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
-    let filters = List::read(&request.params)?;
+    let filters = ListParams::read(&request.params)?;
     let all = filters.include_inactive.unwrap_or(false);
-    let Search { search } = Search::read(&request.params)?;
+    let SearchParams { search } = SearchParams::read(&request.params)?;
     let tournaments = request.api.history.entities(EntityKind::Competition, |entity| {
         entity.sport == Sport::Tennis && search.is_in(&entity.name)
     });
