@@ -6,7 +6,7 @@ use fanout::{ChannelId, Fanout, catch_up::Host, encode::payload};
 use hub::{catch_up::ChannelImage, channels::needs_of_name, pipeline::Startup};
 pub(crate) use log::film::FilmError;
 use log::{
-    RecordNumber,
+    ReadError, RecordNumber,
     film::{FilmQuery, FilmSettings, FilmWriter, Films, ReplayHost, ReplayService, ReplaySettings},
     record::Record,
 };
@@ -107,7 +107,8 @@ fn fill(writer: &mut FilmWriter, startup: &Startup, last: RecordNumber) {
             Ok(Some(record)) if record.number <= last => {
                 writer.record(&record).inspect_err(warn_of).ok();
             }
-            Ok(_) => break,
+            // Without films, a log that begins later has no gap: a node that joins has only what it needs.
+            Ok(_) | Err(ReadError::Gone(1)) => break,
             Err(error) => {
                 let error = &error as &dyn Error;
                 warn!(error, "films have a gap: records that they need are no longer in the log");

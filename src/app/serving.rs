@@ -182,7 +182,7 @@ fn flatten(served: Result<Served, JoinError>) -> Served {
 
 /// Closes all sockets and waits until they are gone, up to the configured time.
 async fn drain(fanout: &Fanout, drain_ms: u64) {
-    fanout.drain(Drain::AtOnce { window_ms: milliseconds(drain_ms) });
+    fanout.drain(Drain::AtOnce { after_ms: 0, window_ms: milliseconds(drain_ms) });
     fanout.wait_until_empty(Duration::from_millis(drain_ms)).await;
     let fanout = fanout.clone();
     tokio::task::spawn_blocking(move || fanout.stop()).await.ok();

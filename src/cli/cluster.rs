@@ -12,15 +12,15 @@ pub enum ClusterCommand {
     Init(ClusterArgs),
     /// Show the nodes, which one leads, and the stream.
     ///
-    /// Exits with 0 if all is well, with 1 if no node could take over or a server lacks the stream, and with 2 if nothing
-    /// leads.
+    /// Exits with 0 if all is well, with 1 if no node could take over, a server lacks the stream, or the command fails, and
+    /// with 2 if nothing leads or the log takes no records.
     Status(ClusterStatusArgs),
     /// Let another node lead.
     HandOver(ClusterHandOverArgs),
     /// Send the clients of a node to other nodes, and let it take no more.
     ///
-    /// The node is not ready from now on, and closes its sockets 2 s later. It keeps following or leading. A restart
-    /// ends the drain.
+    /// The node is not ready from now on, and closes its sockets 2 s later. It keeps following or leading: `hand-over`
+    /// moves the lead. A restart ends the drain.
     Drain(ClusterDrainArgs),
     /// Compare the documents of all channels between the nodes.
     ///

@@ -46,7 +46,7 @@ pub enum ClusterHealth {
     Whole,
     /// A node leads, and no other could take over, or fewer servers have the stream than should.
     Reduced,
-    /// No node leads.
+    /// No node leads, or the log takes no records.
     Broken,
 }
 
@@ -54,7 +54,7 @@ impl ClusterHealth {
     fn new(nodes: &[Beat]) -> Self {
         let is_current = |it: &Beat| it.in_sync && (it.ready || it.drained);
         let spare = nodes.iter().any(|it| !it.leads && is_current(it) && it.role.may_lead());
-        match nodes.iter().any(|it| it.leads) {
+        match nodes.iter().any(|it| it.leads && !it.refused) {
             true if spare => Self::Whole,
             true => Self::Reduced,
             false => Self::Broken,
@@ -84,13 +84,8 @@ struct Status {
 
 #[derive(Debug, Serialize)]
 struct StreamStatus {
-    first: u64,
-    last: u64,
-    bytes: u64,
-    /// The server that leads it.
-    leader: Option<String>,
-    copies: usize,
-    replicas: usize,
+    #[serde(flatten)]
+    state: StreamState,
     server_version: String,
 }
 
@@ -182,16 +177,9 @@ async fn status(
             cluster: config.cluster.name.clone(),
             leader: leader.map(|beat| beat.node.clone()),
             term: nodes.iter().map(|beat| beat.term).max().unwrap_or(0),
-            stream: state.ok().map(|StreamState { end, bytes, leader, copies, replicas }| {
-                StreamStatus {
-                    first: end.first,
-                    last: end.last,
-                    bytes,
-                    leader,
-                    copies,
-                    replicas,
-                    server_version: stream.server_version(),
-                }
+            stream: state.ok().map(|state| {
+                let server_version = stream.server_version();
+                StreamStatus { state, server_version }
             }),
             nodes,
         };
@@ -208,14 +196,7 @@ async fn status(
         Err(error) => writeln!(out, "stream\t{error}")?,
     }
     for beat in &nodes {
-        let Beat { node, version, number, lag_ms, sockets, .. } = beat;
-        let does = match (beat.leads, beat.ready) {
-            (true, _) if beat.drained => "leads, drained",
-            (true, _) => "leads",
-            (false, _) if beat.drained => "drained",
-            (false, true) => "follows",
-            (false, false) => "is behind",
-        };
+        let (Beat { node, version, number, lag_ms, sockets, .. }, does) = (beat, describe(beat));
         writeln!(
             out,
             "node\t{node}\t{does}\tversion {version}\trecord {number}\t{lag_ms} ms behind\t{sockets} sockets"
@@ -224,14 +205,25 @@ async fn status(
     Ok(health)
 }
 
+/// What a node does, in words.
+fn describe(beat: &Beat) -> &'static str {
+    match (beat.leads, beat.ready) {
+        (true, _) if beat.refused => "leads, but the log takes no records",
+        (true, _) if beat.drained => "leads, drained",
+        (true, _) => "leads",
+        (false, _) if beat.drained => "drained",
+        (false, true) => "follows",
+        (false, false) => "is behind",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cluster::{Formats, Role};
+    use cluster::{Formats, Role, StreamEnd};
 
-    #[test]
-    fn node_that_was_deposed_is_no_spare() {
-        let beat = |node: &str, term, leads| Beat {
+    fn beat(node: &str, term: u64, leads: bool) -> Beat {
+        Beat {
             node: node.to_owned(),
             role: Role::All,
             version: "0.1.0".to_owned(),
@@ -248,7 +240,28 @@ mod tests {
             sockets: 5,
             formats: Formats::default(),
             at: 0,
-        };
+        }
+    }
+
+    #[test]
+    fn cluster_whose_log_takes_no_records_is_broken() {
+        let refusing = Beat { refused: true, ready: false, ..beat("b", 5, true) };
+        assert_eq!(describe(&refusing), "leads, but the log takes no records");
+        let nodes = [beat("a", 5, false), refusing];
+        assert_eq!(ClusterHealth::new(&nodes).exit_code(), 2);
+    }
+
+    #[test]
+    fn stream_is_flat_in_json() {
+        let end = StreamEnd { first: 3, last: 7 };
+        let state = StreamState { end, bytes: 90, leader: None, copies: 2, replicas: 3 };
+        let status = StreamStatus { state, server_version: "2.10.27".to_owned() };
+        let json = r#"{"first":3,"last":7,"bytes":90,"leader":null,"copies":2,"replicas":3,"server_version":"2.10.27"}"#;
+        assert_eq!(serde_json::to_string(&status).expect("plain values"), json);
+    }
+
+    #[test]
+    fn node_that_was_deposed_is_no_spare() {
         let health = |mut nodes: Vec<Beat>| {
             mark_deposed(&mut nodes);
             ClusterHealth::new(&nodes)

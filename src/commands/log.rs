@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::{self, BufWriter, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use base::time_format;
@@ -36,6 +36,11 @@ use crate::{
 /// Why a command on the log failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LogCommandError {
+    #[error(
+        "there is no log in {}: name the hub's settings with --config, or its database with --db",
+        .0.display()
+    )]
+    NoLog(PathBuf),
     #[error("the log cannot be read")]
     Log(#[source] io::Error),
     #[error(transparent)]
@@ -70,6 +75,9 @@ pub fn run(
     out: &mut impl Write,
 ) -> Result<(), LogCommandError> {
     let folder = log_files::folder(config);
+    if !folder.is_dir() {
+        return Err(LogCommandError::NoLog(folder));
+    }
     match command {
         LogCommand::Status(_) => status(&folder, out),
         LogCommand::Verify(_) => verify(config, &folder, out),
@@ -287,4 +295,23 @@ fn export(
 
 fn time(at: Micros) -> String {
     time_format::zulu(at).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::log::LogArgs;
+
+    #[test]
+    fn command_without_a_log_says_which_options_name_one() {
+        let folder = tempfile::tempdir().expect("a temporary folder").path().join("log");
+        let mut config = Config::default();
+        config.log.folder = folder.clone();
+        let command = LogCommand::Verify(LogArgs { config: None, db: None });
+        let error = run(&command, &config, &mut Vec::new()).expect_err("there is no log");
+        let error = error.to_string();
+        let named = [folder.to_str().expect("it is ASCII"), "--config", "--db"];
+        assert!(named.iter().all(|name| error.contains(name)), "{error}");
+        assert!(!folder.exists(), "nothing was made");
+    }
 }

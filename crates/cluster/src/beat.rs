@@ -277,10 +277,20 @@ pub(crate) mod hex {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn beat(node: &str) -> Beat {
+    /// Beats that were heard just now, and no more.
+    pub(crate) fn heard(beats: Vec<Beat>) -> Beats {
+        let mut nodes = Nodes::new();
+        for beat in beats {
+            hear(&mut nodes, beat, Instant::now());
+        }
+        let task = Arc::new(Task(tokio::spawn(std::future::ready(()))));
+        Beats { nodes: Arc::new(Mutex::new(nodes)), changes: watch::channel(0).1, _task: task }
+    }
+
+    pub(crate) fn beat(node: &str) -> Beat {
         Beat {
             node: node.to_owned(),
             role: Role::All,

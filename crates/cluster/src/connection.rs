@@ -57,11 +57,8 @@ impl ClusterError {
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Connect { source, .. } => {
-                let kind = source.kind();
-                matches!(
-                    kind,
-                    ConnectErrorKind::Dns | ConnectErrorKind::Io | ConnectErrorKind::TimedOut
-                )
+                use ConnectErrorKind::{Dns, Io, TimedOut};
+                matches!(source.kind(), Dns | Io | TimedOut)
             }
             // It is made while nodes wait: at first, or again after its servers have lost it.
             Self::Unavailable(_) | Self::NoStream { .. } => true,

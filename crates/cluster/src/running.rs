@@ -18,6 +18,9 @@ use crate::{NodeHealth, Unready, ViewCluster};
 /// How long a node that stops may take to hand the lead over.
 const HAND_OVER_WITHIN: Duration = Duration::from_secs(5);
 
+/// After what time the first client comes back to a node that joins again, if there is no other: that takes 3 to 7 s.
+const JOINS_AGAIN_MS: u32 = 3_000;
+
 /// The parts that a node works with. Clones share them.
 #[derive(Debug, Clone)]
 pub struct NodeParts {
@@ -81,10 +84,17 @@ impl RunningNode {
         // One that joins again has nothing to hand over, and so have the others at that moment.
         if !supervisor::has_failed() && !supervisor::restarts() {
             timeout(patience, self.leave(patience)).await.ok();
+        } else if !(self.view.0)().nodes.iter().any(|node| node.state.takes_clients()) {
+            let window_ms = self.parts.drain_ms;
+            self.parts.fanout.drain(Drain::AtOnce { after_ms: JOINS_AGAIN_MS, window_ms });
         }
         for task in self.talking {
             task.abort();
             task.await.ok();
+        }
+        if self.orders.is_closed() {
+            // It neither leads nor follows, and only waits to join again.
+            self.node.abort();
         }
         drop(self.orders);
         // The supervisor has reported a panic.

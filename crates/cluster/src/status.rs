@@ -33,6 +33,8 @@ pub struct ClusterNode {
 #[serde(rename_all = "lowercase")]
 pub enum NodeState {
     Leads,
+    /// It leads, and the log takes no records.
+    Refuses,
     Follows,
     /// It does not serve clients now.
     Behind,
@@ -87,11 +89,18 @@ impl NodeHealth {
 }
 
 impl NodeState {
+    /// Whether clients can go there.
+    #[must_use]
+    pub fn takes_clients(self) -> bool {
+        matches!(self, Self::Leads | Self::Follows)
+    }
+
     /// As on the operator's page.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Leads => "leads",
+            Self::Refuses => "refuses",
             Self::Follows => "follows",
             Self::Behind => "behind",
             Self::Drained => "drained",
@@ -108,6 +117,13 @@ impl fmt::Debug for ViewCluster {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nodes_that_lead_or_follow_take_clients() {
+        use NodeState::{Behind, Drained, Follows, Leads, Refuses};
+        assert_eq!([Leads, Follows].map(NodeState::takes_clients), [true; 2]);
+        assert_eq!([Refuses, Behind, Drained].map(NodeState::takes_clients), [false; 3]);
+    }
 
     #[test]
     fn reasons_are_independent_of_one_another() {

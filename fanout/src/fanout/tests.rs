@@ -198,7 +198,7 @@ async fn publishing_does_not_wait_for_a_panicked_shard() {
         fanout.publish(&[change(seq, 1)]);
     }
     assert_eq!(fanout.sockets(), 0);
-    fanout.drain(Drain::AtOnce { window_ms: 0 });
+    fanout.drain(Drain::AtOnce { after_ms: 0, window_ms: 0 });
     tokio::task::spawn_blocking(move || fanout.stop()).await.expect("it stops");
 }
 

@@ -8,8 +8,8 @@ use crate::Micros;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drain {
     /// All close now: this process stops serving, or its successor has not started. Each client reconnects after
-    /// a delay of its own within this time.
-    AtOnce { window_ms: u32 },
+    /// a delay of its own within `window_ms`, which begins after `after_ms`.
+    AtOnce { after_ms: u32, window_ms: u32 },
     /// Connections close one after the other over this time, and are served until then. Each client reconnects at once, elsewhere.
     Spread { over_ms: u32 },
 }
@@ -21,7 +21,7 @@ impl Drain {
     /// After what time a connection that opens meanwhile, and is closed at once, reconnects.
     pub(super) fn late_reconnect_ms(self) -> u32 {
         match self {
-            Self::AtOnce { window_ms } => window_ms,
+            Self::AtOnce { after_ms, window_ms } => after_ms.saturating_add(window_ms),
             Self::Spread { .. } => LATE_RECONNECT_MS,
         }
     }
@@ -59,7 +59,7 @@ impl Departures {
         let share =
             |of_ms: u32| u32::try_from(u64::from(of_ms) * order / self.total).unwrap_or(of_ms);
         let reconnect_after_ms = match self.drain {
-            Drain::AtOnce { window_ms } => share(window_ms),
+            Drain::AtOnce { after_ms, window_ms } => after_ms.saturating_add(share(window_ms)),
             Drain::Spread { over_ms }
                 if now - self.begun >= Micros::from(share(over_ms)) * 1_000 =>
             {
@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn all_close_at_once_with_different_delays() {
-        let drain = Drain::AtOnce { window_ms: 5_000 };
+        let drain = Drain::AtOnce { after_ms: 3_000, window_ms: 5_000 };
+        assert_eq!(drain.late_reconnect_ms(), 8_000);
         let mut delays = Vec::new();
         for shard in 0..2 {
             let closed = close_due(&mut departures(drain, shard), START);
@@ -97,7 +98,7 @@ mod tests {
             delays.extend(closed.into_iter().map(|(_, delay)| delay));
         }
         delays.sort_unstable();
-        assert!(delays.iter().copied().eq((0..200).map(|order| order * 25)));
+        assert!(delays.iter().copied().eq((0..200).map(|order| 3_000 + order * 25)));
     }
 
     #[test]

@@ -11,22 +11,25 @@
 //!
 //! A leader that cannot append for so long does the same: a note names its node, so that its own is no sign of another.
 //!
+//! A node that follows a stream that has lost records serves what it has until the one that led has joined again.
+//!
 //! A node that is drained goes on serving: its sockets close one after the other, and their clients are served elsewhere at
 //! once. One that is cut off has nothing to serve, and closes all.
 
 use std::{sync::Arc, time::Duration};
 
+use base::clock::now;
 use database::{LeaderSigns, within};
 use fanout::Drain;
 use log::RecordSource;
 use metrics::counter;
 use tokio::{
     task::JoinHandle,
-    time::{Instant, MissedTickBehavior, interval, sleep},
+    time::{Instant, MissedTickBehavior, interval, sleep, timeout},
 };
 use tracing::{debug, info, warn};
 
-use crate::{NodeParts, Unready, node_log::Lead};
+use crate::{Beats, NodeParts, Unready, node_log::Lead};
 
 /// Between two notes of the leader, and between two looks of a node that does not hear it.
 const EVERY: Duration = Duration::from_secs(1);
@@ -41,6 +44,32 @@ const NOTICE: Duration = Duration::from_secs(2);
 const LAST_NOTE_WITHIN: Duration = Duration::from_secs(2);
 /// How long PostgreSQL may take to answer a look.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+
+/// How long a node that follows serves what it has after the stream has lost records, at most. The one that led needs up to
+/// 9 s to join again: it waits for what others have.
+const REPLACED_WITHIN: Duration = Duration::from_secs(12);
+
+/// Serves what the node has, which is old, until clients can go to the one that leads: all nodes must join again, and not all
+/// at the same time.
+pub(super) async fn serve_old(parts: &NodeParts, beats: Beats) {
+    if !parts.health.has(Unready::Behind) {
+        parts.health.set(Unready::Behind, true);
+        parts.fanout.set_stale(Some(now()));
+    }
+    leader_is_back(beats).await;
+}
+
+/// Waits until clients can go to the node that leads, but not for ever. One whose log refuses records joins again first.
+async fn leader_is_back(mut beats: Beats) {
+    let back = async {
+        while beats.leader().is_none_or(|leader| !leader.beat.ready) {
+            beats.changed().await;
+        }
+        // It listens soon, and balancers look meanwhile.
+        sleep(NOTICE).await;
+    };
+    timeout(REPLACED_WITHIN, back).await.ok();
+}
 
 /// Notes once a second that this node leads and commits. A quiet leader commits four times a second.
 pub(super) async fn note_commits(lead: Lead, records: Arc<dyn RecordSource>, signs: LeaderSigns) {
@@ -98,13 +127,11 @@ impl ClientService {
         self.parts.health.set(Unready::Drained, !ends);
         if !ends {
             let (fanout, window_ms) = (self.parts.fanout.clone(), self.parts.drain_ms);
-            let drain = || {
-                tokio::spawn(async move {
-                    sleep(NOTICE).await;
-                    fanout.drain(Drain::Spread { over_ms: window_ms });
-                })
+            let drain = async move {
+                sleep(NOTICE).await;
+                fanout.drain(Drain::Spread { over_ms: window_ms });
             };
-            self.drain.get_or_insert_with(drain);
+            self.drain.get_or_insert_with(|| tokio::spawn(drain));
             info!("this node is drained: its clients are sent to other nodes");
         } else if let Some(drain) = self.drain.take() {
             drain.abort();
@@ -132,7 +159,7 @@ impl ClientService {
     }
 
     fn send_clients_away(&self) {
-        self.parts.fanout.drain(Drain::AtOnce { window_ms: self.parts.drain_ms });
+        self.parts.fanout.drain(Drain::AtOnce { after_ms: 0, window_ms: self.parts.drain_ms });
         counter!("matchwire_cluster_isolated_total").increment(1);
     }
 
@@ -193,6 +220,10 @@ impl ClientService {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        Beat,
+        beat::tests::{beat, heard},
+    };
 
     /// Between two commits of a quiet leader.
     const COMMITS_EVERY: Duration = Duration::from_millis(250);
@@ -232,6 +263,20 @@ mod tests {
                 "{silent:?} {keys_silent:?}"
             );
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn node_serves_until_a_leader_is_back() {
+        let waited = async |leader: Beat| {
+            let began = Instant::now();
+            leader_is_back(heard(vec![leader])).await;
+            began.elapsed().as_secs()
+        };
+        let leader = Beat { leads: true, ..beat("a") };
+        assert_eq!(waited(leader.clone()).await, NOTICE.as_secs());
+        let refusing = Beat { refused: true, ready: false, ..leader };
+        assert_eq!(waited(refusing).await, REPLACED_WITHIN.as_secs());
+        assert_eq!(waited(beat("a")).await, REPLACED_WITHIN.as_secs(), "nobody leads");
     }
 
     #[test]

@@ -125,19 +125,21 @@ impl NodeFiles {
         Ok(Self { log, snapshots, settings, usable })
     }
 
-    /// Moves records, snapshots and films away, and begins an empty log after this record.
+    /// Moves records, snapshots and films away, if there are any, and begins an empty log after this record.
     fn begin_after(
         self,
         position: LogPosition,
-        start: &HubStart<'_>,
+        database: &str,
         why: &str,
     ) -> Result<Self, RestartError> {
-        let Self { log, snapshots, settings, .. } = self;
-        log.close()?;
-        restart::set_aside_all(&settings.folder, why)?;
-        let (mut log, _) = restart::open_files(&settings)?;
+        let Self { mut log, snapshots, settings, .. } = self;
+        if log.end().number > 0 {
+            log.close()?;
+            restart::set_aside_all(&settings.folder, why)?;
+            (log, _) = restart::open_files(&settings)?;
+        }
         log.begin_after(position)?;
-        restart::write_database_name(&settings.folder, &start.database)?;
+        restart::write_database_name(&settings.folder, database)?;
         Ok(Self { log, snapshots, settings, usable: Some(position) })
     }
 }
@@ -369,7 +371,7 @@ async fn take_snapshot(
     let since = at - start.settings.window.age_us;
     let (after, before) = position_at(stream, since, end.first, seq).await?;
     let before = before.unwrap_or(position);
-    let mut files = files.begin_after(before, start, "of-another-history")?;
+    let mut files = files.begin_after(before, &start.database, "of-another-history")?;
     let mut reached = StreamPosition { seq: after, position: before, term: 0 };
     loop {
         match copy(stream, &mut files.log, &mut reached, end).await {
@@ -379,7 +381,7 @@ async fn take_snapshot(
                 position,
                 ..
             })) if begins <= seq => {
-                files = files.begin_after(position, start, "of-another-generation")?;
+                files = files.begin_after(position, &start.database, "of-another-generation")?;
                 reached = StreamPosition { seq: begins, position, term: 0 };
             }
             Err(error) => return Err(error),
@@ -504,7 +506,7 @@ fn begin_generation(
     );
     let end = files.log.end();
     if (end.number, end.chain) != (position.number, position.chain) {
-        files = files.begin_after(position, start, "of-another-history")?;
+        files = files.begin_after(position, &start.database, "of-another-history")?;
     }
     restart::write_database_name(&files.settings.folder, &start.database)?;
     cluster.lead.take(held);
@@ -515,4 +517,25 @@ fn begin_generation(
     let position = opened.startup.records().end();
     let seq = cluster.lead.get().map_or(held.seq, |held| held.seq);
     Ok((opened, StreamPosition { seq, position, term: held.term }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_log_that_has_something_is_set_aside() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let settings = LogSettings::new(folder.path());
+        let (log, _) = restart::open_files(&settings).expect("a new log");
+        let snapshots = SnapshotStore::open(&settings).expect("a new folder");
+        let files = NodeFiles { log, snapshots, settings, usable: None };
+        let aside = folder.path().join("damaged");
+        let mut position = LogPosition { number: 7, ..LogPosition::default() };
+        let files = files.begin_after(position, "d", "of-another-history").expect("it is empty");
+        assert_eq!((files.log.end(), aside.exists()), (position, false));
+        position.number = 9;
+        let files = files.begin_after(position, "d", "of-another-history").expect("it is moved");
+        assert_eq!((files.log.end(), aside.exists()), (position, true));
+    }
 }

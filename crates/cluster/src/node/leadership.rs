@@ -28,8 +28,7 @@ use super::{
 };
 use crate::{
     AppendError, Beat, BeatSender, Body, CLOCK_UNFIT_US, Following, Message, NodeOrder, NodeParts,
-    PeerError, PeerRequest, Role, StreamError, Unready,
-    node_log::{HeldTerm, Lead},
+    PeerError, PeerRequest, StreamError, Unready, node_log::HeldTerm,
 };
 
 /// How often it looks whether the leader is silent.
@@ -416,57 +415,40 @@ impl Node {
 
     /// Makes the beats that tell the other nodes how far this one is.
     fn beats(&self) -> impl Fn() -> Beat + Send + use<> {
-        let maker = BeatMaker {
-            node: self.cluster.node.to_string(),
-            role: self.cluster.config.role,
-            lead: self.cluster.lead.clone(),
-            records: Arc::clone(&self.records),
-            parts: self.parts.clone(),
-            shown: Arc::clone(&self.shown),
-        };
-        move || maker.beat()
-    }
-}
-
-struct BeatMaker {
-    node: String,
-    role: Role,
-    lead: Lead,
-    records: Arc<dyn RecordSource>,
-    parts: NodeParts,
-    shown: Arc<Mutex<Shown>>,
-}
-
-impl BeatMaker {
-    fn beat(&self) -> Beat {
-        let Shown { reached, leads, is_stale } =
-            *self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        let (end, held) = (self.records.end(), self.lead.get());
-        let term = held.map_or(reached.term, |held| held.term);
-        self.parts.health.set(Unready::Behind, is_stale);
-        let drained = self.parts.health.has(Unready::Drained);
-        let refused = leads && self.parts.log_state.refused_since().is_some();
-        let lag_ms = if leads { 0 } else { u64::try_from((now() - end.at) / 1000).unwrap_or(0) };
-        gauge!("matchwire_cluster_leads").set(f64::from(u8::from(leads)));
-        gauge!("matchwire_cluster_term").set(term as f64);
-        gauge!("matchwire_cluster_lag_seconds").set(lag_ms as f64 / 1e3);
-        Beat {
-            node: self.node.clone(),
-            role: self.role,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            term,
-            leads,
-            ready: !is_stale && !drained && !refused,
-            drained,
-            refused,
-            in_sync: true,
-            seq: held.map_or(reached.seq, |held| held.seq),
-            number: end.number,
-            chain: end.chain,
-            lag_ms,
-            sockets: self.parts.fanout.sockets() as u64,
-            formats: FORMATS,
-            at: now(),
+        let (node, role) = (self.cluster.node.to_string(), self.cluster.config.role);
+        let (lead, records) = (self.cluster.lead.clone(), Arc::clone(&self.records));
+        let (parts, shown) = (self.parts.clone(), Arc::clone(&self.shown));
+        move || {
+            let Shown { reached, leads, is_stale } =
+                *shown.lock().unwrap_or_else(PoisonError::into_inner);
+            let (end, held) = (records.end(), lead.get());
+            let term = held.map_or(reached.term, |held| held.term);
+            parts.health.set(Unready::Behind, is_stale);
+            let drained = parts.health.has(Unready::Drained);
+            let refused = leads && parts.log_state.refused_since().is_some();
+            let lag_ms =
+                if leads { 0 } else { u64::try_from((now() - end.at) / 1000).unwrap_or(0) };
+            gauge!("matchwire_cluster_leads").set(f64::from(u8::from(leads)));
+            gauge!("matchwire_cluster_term").set(term as f64);
+            gauge!("matchwire_cluster_lag_seconds").set(lag_ms as f64 / 1e3);
+            Beat {
+                node: node.clone(),
+                role,
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                term,
+                leads,
+                ready: !is_stale && !drained && !refused,
+                drained,
+                refused,
+                in_sync: true,
+                seq: held.map_or(reached.seq, |held| held.seq),
+                number: end.number,
+                chain: end.chain,
+                lag_ms,
+                sockets: parts.fanout.sockets() as u64,
+                formats: FORMATS,
+                at: now(),
+            }
         }
     }
 }

@@ -39,8 +39,8 @@ use tracing::error;
 use self::{isolation::ClientService, join::StreamPosition, leadership::Node};
 use crate::{
     AppendError, Beat, Beats, ClusterConfig, ClusterError, ClusterNode, ClusterState, Formats,
-    NodeParts, NodeState, PeerError, Peers, RunningNode, Stream, StreamError, ViewCluster,
-    limit_reports,
+    NodeParts, NodeState, PeerError, Peers, RunningNode, Stream, StreamError, StreamState,
+    Unavailable, ViewCluster, limit_reports,
     node_log::Lead,
     socket_reports::{self, AccountSockets},
 };
@@ -190,14 +190,20 @@ pub fn start(
     let (beats, isolated_ms) = (beats.clone(), joined.cluster.config.isolated_ms);
     let clients = ClientService::new(isolated_ms, parts.clone(), signs);
     let node = Node::new(joined, parts.clone(), clients, tells_leading, tells_caught_up);
+    let (served, heard) = (parts.clone(), beats.clone());
     let node = async move {
         let Err(failure) = node.run(waiting).await else { return };
         // What stopped the hub has said why.
         if matches!(failure, ClusterFailure::Stopped) {
             return;
         }
-        let error = &failure as &dyn std::error::Error;
-        error!(error, "this node cannot go on from where it is; it joins the cluster again");
+        error!(
+            error = &failure as &dyn std::error::Error,
+            "this node cannot go on from where it is; it joins the cluster again"
+        );
+        if matches!(failure, ClusterFailure::Stream(StreamError::Lost { .. })) {
+            isolation::serve_old(&served, heard).await;
+        }
         // The next process may be of the release that leads.
         if !matches!(failure, ClusterFailure::OtherFormats(_)) {
             supervisor::restart();
@@ -215,6 +221,7 @@ pub fn start(
 /// `term`: of the leader. Of a node that was deposed, and joins again, an older beat may still say that it leads.
 fn cluster_node(beat: Beat, term: Option<u64>) -> ClusterNode {
     let state = match (beat.leads && Some(beat.term) == term, beat.ready) {
+        (true, _) if beat.refused => NodeState::Refuses,
         (true, _) => NodeState::Leads,
         (false, _) if beat.leads => NodeState::Behind,
         (false, _) if beat.drained => NodeState::Drained,
@@ -233,14 +240,29 @@ const STREAM_LOOK_EVERY: Duration = Duration::from_secs(2);
 async fn watch_stream(stream: Stream, shown: watch::Sender<String>) {
     let mut looks = interval(STREAM_LOOK_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut missed = 0;
     loop {
         looks.tick().await;
         let state = stream.state().await;
+        let before = missed;
+        missed = missed_looks(before, &state);
+        if (before, missed) == (1, 2) {
+            error!("the stream of the log is gone: `matchwire cluster init` makes it again");
+        }
         // What nobody answers for has no copy that could be used.
         let (copies, bytes) = state.as_ref().map_or((0, 0), |state| (state.copies, state.bytes));
         gauge!("matchwire_cluster_stream_copies").set(copies as f64);
         gauge!("matchwire_cluster_stream_bytes").set(bytes as f64);
         shown.send_replace(state.map_or_else(|error| error.to_string(), |it| it.to_string()));
+    }
+}
+
+/// How often in a row the servers have said that there is no stream. They may say it once while they start.
+fn missed_looks(before: u32, state: &Result<StreamState, StreamError>) -> u32 {
+    match state {
+        Ok(_) => 0,
+        Err(StreamError::Unavailable(Unavailable::NoStream)) => before.saturating_add(1),
+        Err(_) => before,
     }
 }
 
@@ -251,30 +273,39 @@ fn spawn(part: &'static str, task: impl Future<Output = ()> + Send + 'static) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{StreamEnd, beat::tests::beat};
+
+    #[test]
+    fn stream_that_is_gone_is_reported_once() {
+        let failed = |why: Unavailable| Err(StreamError::from(why));
+        let gone = || failed(Unavailable::NoStream);
+        let end = StreamEnd { first: 1, last: 0 };
+        let there = StreamState { end, bytes: 0, leader: None, copies: 3, replicas: 3 };
+        let mut missed = 0;
+        let silent = failed(Unavailable::TimedOut);
+        let counts = [gone(), Ok(there), gone(), silent, gone(), gone()].map(|state| {
+            missed = missed_looks(missed, &state);
+            missed
+        });
+        assert_eq!(counts, [1, 0, 1, 1, 2, 3]);
+    }
 
     #[test]
     fn node_that_was_deposed_does_not_lead() {
         let beat = |term, leads, ready| Beat {
-            node: "a".to_owned(),
             role: crate::Role::Edge,
-            version: "0.1.0".to_owned(),
             term,
             leads,
             ready,
-            drained: false,
-            refused: false,
-            in_sync: true,
-            seq: 9,
             number: 7,
-            chain: [0; 16],
             lag_ms: 3,
-            sockets: 5,
-            formats: FORMATS,
-            at: 0,
+            ..beat("a")
         };
         let state = |beat, term| cluster_node(beat, term).state;
         assert_eq!(state(beat(4, true, true), Some(4)), NodeState::Leads);
         assert_eq!(state(beat(4, true, true), Some(5)), NodeState::Behind, "deposed");
+        let refusing = Beat { refused: true, ..beat(4, true, false) };
+        assert_eq!(state(refusing, Some(4)), NodeState::Refuses);
         assert_eq!(state(beat(4, false, true), None), NodeState::Follows);
         assert_eq!(state(beat(4, false, false), Some(4)), NodeState::Behind);
         let node = cluster_node(beat(4, false, true), None);

@@ -164,6 +164,7 @@ impl PeerHandler for Handler {
     async fn answer(&self, request: PeerRequest) -> PeerReply {
         let refused = |reason: &str| PeerReply::Refused(reason.to_owned());
         match request {
+            PeerRequest::Snapshot if has_ended(&self.orders) => refused("it joins again"),
             PeerRequest::Snapshot => self.read(newest).await,
             PeerRequest::Part { number, offset } => {
                 self.read(move |store| part(store, number, offset)).await
@@ -228,6 +229,11 @@ impl Handler {
     }
 }
 
+/// Whether the node neither leads nor follows any more. Its state need not be one that the stream had.
+fn has_ended(orders: &mpsc::WeakSender<NodeOrder>) -> bool {
+    orders.upgrade().is_none_or(|orders| orders.is_closed())
+}
+
 fn newest(store: &SnapshotStore) -> std::io::Result<PeerReply> {
     let (listed, _) = store.list()?;
     let Some(newest) = listed.first() else {
@@ -248,4 +254,20 @@ fn part(store: &SnapshotStore, number: RecordNumber, offset: u64) -> std::io::Re
     let mut part = vec![0; usize::try_from(bytes).unwrap_or(0)];
     file.read_exact_at(&mut part, offset)?;
     Ok(PeerReply::Part(part.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn node_that_joins_again_has_ended() {
+        let (orders, waiting) = mpsc::channel(1);
+        let weak = orders.downgrade();
+        assert!(!has_ended(&weak));
+        drop(waiting);
+        assert!(has_ended(&weak), "nobody takes its orders");
+        drop(orders);
+        assert!(has_ended(&weak));
+    }
 }

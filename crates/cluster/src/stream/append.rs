@@ -154,7 +154,7 @@ impl Stream {
 impl From<Refusal> for AppendError {
     fn from(Refusal { error: code, description, .. }: Refusal) -> Self {
         match code {
-            NO_STREAM => Unavailable::Server { code, description }.into(),
+            NO_STREAM => Unavailable::NoStream.into(),
             _ => Self::Rejected { code, description },
         }
     }

@@ -51,7 +51,7 @@ struct Shared {
 }
 
 /// The sequences of the stream. Those in between exist, because nothing else is deleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct StreamEnd {
     /// Of the oldest message. In an empty stream, one more than `last`.
     pub first: u64,
@@ -60,8 +60,9 @@ pub struct StreamEnd {
 }
 
 /// The stream as the server describes it that leads it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StreamState {
+    #[serde(flatten)]
     pub end: StreamEnd,
     /// Of its messages on one server.
     pub bytes: u64,
@@ -119,6 +120,9 @@ pub enum Unavailable {
     InFlight,
     #[error("the server is unavailable: {description} ({code})")]
     Server { code: u64, description: String },
+    /// Servers that lost their stores. A node goes on with what it has until the stream is made again.
+    #[error("the stream does not exist; `matchwire cluster init` creates it")]
+    NoStream,
     #[error("the answer cannot be read: {0}")]
     Answer(String),
 }
@@ -170,10 +174,7 @@ impl From<Failure> for StreamError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Unavailable(why) => why.into(),
-            // Servers that lost their stores. A node goes on with what it has until the stream is made again.
-            Failure::Refused(Refusal { error: code @ NO_STREAM, description, .. }) => {
-                Unavailable::Server { code, description }.into()
-            }
+            Failure::Refused(Refusal { error: NO_STREAM, .. }) => Unavailable::NoStream.into(),
             Failure::Refused(Refusal { error: code, description, .. }) => {
                 Self::Rejected { code, description }
             }
@@ -273,9 +274,7 @@ impl Stream {
     /// If the stream has no leader, or does not exist.
     pub async fn state(&self) -> Result<StreamState, StreamError> {
         let info = self.info().await?;
-        let end = end(&info);
-        let followers = info.cluster.iter().flat_map(|cluster| &cluster.replicas);
-        let copies = 1 + followers.filter(|it| it.current && !it.offline).count();
+        let (end, copies) = (end(&info), copies(info.cluster.as_ref()));
         let leader = info.cluster.and_then(|cluster| cluster.leader);
         let (bytes, replicas) = (info.state.bytes, info.config.num_replicas);
         Ok(StreamState { end, bytes, leader, copies, replicas })
@@ -341,6 +340,13 @@ fn end(info: &jetstream::stream::Info) -> StreamEnd {
     StreamEnd { first, last }
 }
 
+/// Servers that have all messages. While none leads the stream, the one that answers is itself among the replicas.
+fn copies(cluster: Option<&jetstream::stream::ClusterInfo>) -> usize {
+    let is_led = cluster.is_none_or(|cluster| cluster.leader.is_some());
+    let replicas = cluster.into_iter().flat_map(|cluster| &cluster.replicas);
+    usize::from(is_led) + replicas.filter(|it| it.current && !it.offline).count()
+}
+
 /// A stream that is shorter than known for so long has lost messages. For a shorter time it may be the answer of a server
 /// that no longer leads it and has not noticed, such as one that was suspended, or of one that has just begun.
 const SHORTER_TIMEOUT: Duration = Duration::from_secs(2);
@@ -379,5 +385,39 @@ impl Refusal {
     fn is_passing(&self) -> bool {
         self.code == STATUS_UNAVAILABLE
             || matches!(self.error, CLUSTER_NOT_AVAILABLE | CLUSTER_NOT_LEADER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_nats::jetstream::stream::{ClusterInfo, PeerInfo};
+
+    use super::*;
+
+    #[test]
+    fn server_is_counted_once_whether_or_not_one_leads() {
+        let peer = |name: &str, current, offline| {
+            let name = name.to_owned();
+            PeerInfo { name, current, offline, ..PeerInfo::default() }
+        };
+        let count = |leader: Option<&str>, replicas| {
+            let leader = leader.map(str::to_owned);
+            copies(Some(&ClusterInfo { leader, replicas, ..ClusterInfo::default() }))
+        };
+        let [n1, n2, n3] = ["n1", "n2", "n3"].map(|name| peer(name, true, false));
+        assert_eq!(count(Some("n1"), vec![n2.clone(), n3.clone()]), 3);
+        assert_eq!(count(None, vec![n1, n2.clone(), n3]), 3);
+        assert_eq!(count(Some("n1"), vec![n2, peer("n3", true, true)]), 2);
+        assert_eq!(count(Some("n1"), vec![peer("n2", false, false)]), 1);
+        assert_eq!(copies(None), 1, "a server without others");
+    }
+
+    #[test]
+    fn error_without_a_stream_says_how_to_make_it() {
+        let refusal = Refusal { code: 404, error: NO_STREAM, description: String::new() };
+        let error = StreamError::from(Failure::Refused(refusal.clone()));
+        assert!(error.to_string().contains("`matchwire cluster init`"), "{error}");
+        let error = AppendError::from(refusal);
+        assert!(matches!(error, AppendError::Unavailable(Unavailable::NoStream)), "{error}");
     }
 }

@@ -235,7 +235,7 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        self.fanout.drain(fanout::Drain::AtOnce { window_ms: 0 });
+        self.fanout.drain(fanout::Drain::AtOnce { after_ms: 0, window_ms: 0 });
         self.service.stop();
         self.fanout.stop();
     }

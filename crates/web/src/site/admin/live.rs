@@ -54,7 +54,7 @@ fn tone(state: &NodeState) -> &'static str {
     match state {
         NodeState::Leads | NodeState::Follows => "live",
         NodeState::Drained => "warn",
-        NodeState::Behind => "bad",
+        NodeState::Refuses | NodeState::Behind => "bad",
     }
 }
 
