@@ -27,7 +27,10 @@ use std::{
 
 use metrics::{counter, gauge};
 use rustc_hash::FxHashMap;
-use tokio::time::{Instant, sleep};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep},
+};
 
 use self::ledger::Ledger;
 pub use self::{
@@ -502,8 +505,19 @@ pub async fn run_blocking<T: Send + 'static>(
 ) -> Result<T, Busy> {
     match Scope::current() {
         Some(scope) => scope.work.shared.queue.enter_current(pool).await?.run(closure).await,
-        None => tokio::task::spawn_blocking(closure).await.map_err(|_| Busy),
+        None => on_blocking_thread(closure).await.map_err(|_| Busy),
     }
+}
+
+/// Runs a closure on a blocking thread of the runtime. All are of one type there, so that tokio's task is compiled once.
+async fn on_blocking_thread<T: Send + 'static>(
+    closure: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, tokio::task::JoinError> {
+    let (reply, mut output) = oneshot::channel();
+    // The caller may be gone.
+    let task: Box<dyn FnOnce() + Send> = Box::new(move || drop(reply.send(closure())));
+    tokio::task::spawn_blocking(task).await?;
+    Ok(output.try_recv().expect("the closure has ended"))
 }
 
 /// Runs a closure on the thread that calls, and charges it to the payer of the task, beyond what is measured

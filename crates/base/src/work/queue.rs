@@ -14,7 +14,7 @@ use std::{
 use rustc_hash::FxHashMap;
 use tokio::sync::{Notify, oneshot};
 
-use super::{Payer, Permit, Pool, Scope, current, lock, measure};
+use super::{Payer, Permit, Pool, Scope, current, lock, measure, on_blocking_thread};
 
 /// The limits of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,7 +131,7 @@ impl FairQueue {
         };
         loop {
             let waker = waker.clone();
-            let polling = tokio::task::spawn_blocking(move || {
+            let polling = on_blocking_thread(move || {
                 let mut context = Context::from_waker(&waker);
                 let (polled, used) = measure(|| future.as_mut().poll(&mut context));
                 permit.used += used;
@@ -209,7 +209,7 @@ impl Slot {
     ) -> Result<T, Busy> {
         let account = current();
         // The slot moves with the closure, which goes on when the caller is cancelled.
-        let running = tokio::task::spawn_blocking(move || {
+        let running = on_blocking_thread(move || {
             let slot = self;
             let (output, used) = measure(closure);
             if let Some((work, payer)) = account {

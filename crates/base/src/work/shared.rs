@@ -67,14 +67,14 @@ impl<T: Clone + Send + 'static> SharedValue<T> {
 /// and may leave.
 async fn to_the_end<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> T {
     let permit = MAKING.acquire().await;
-    let future = async move {
+    let scope = Scope::current().map(|scope| Scope { for_all: true, ..scope });
+    let task = tokio::spawn(async move {
         let _permit = permit;
-        future.await
-    };
-    let task = match Scope::current() {
-        Some(scope) => tokio::spawn(CURRENT.scope(Scope { for_all: true, ..scope }, future)),
-        None => tokio::spawn(future),
-    };
+        match scope {
+            Some(scope) => CURRENT.scope(scope, future).await,
+            None => future.await,
+        }
+    });
     match task.await.map_err(tokio::task::JoinError::try_into_panic) {
         Ok(output) => output,
         Err(Ok(payload)) => panic::resume_unwind(payload),

@@ -231,8 +231,12 @@ impl Directory {
     ) -> Vec<Arc<Entity>> {
         let all = self.entities.values().chain(self.announced.values());
         let all = all.filter(|it| it.kind == kind && condition(it));
-        let mut all: Vec<_> = all.map(Arc::clone).collect();
-        all.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
-        all
+        by_name(all.map(Arc::clone).collect())
     }
+}
+
+// Apart, so that it is compiled once and not for each condition.
+fn by_name(mut entities: Vec<Arc<Entity>>) -> Vec<Arc<Entity>> {
+    entities.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
+    entities
 }

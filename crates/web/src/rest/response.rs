@@ -37,11 +37,13 @@ impl SharedBody {
 }
 
 pub(super) fn json(value: &impl Serialize) -> Result<Bytes, ApiError> {
-    let body = serde_json::to_vec(value).map_err(|error| {
-        base::log_limited!(error, error, "cannot serialize a response");
-        ApiError::Internal
-    })?;
-    Ok(body.into())
+    serde_json::to_vec(value).map(Bytes::from).map_err(|error| not_serialized(&error))
+}
+
+// Apart, so that it is compiled once and not for each type.
+fn not_serialized(error: &serde_json::Error) -> ApiError {
+    base::log_limited!(error, error, "cannot serialize a response");
+    ApiError::Internal
 }
 
 impl CacheControl {

@@ -70,7 +70,12 @@ impl<'a> Shell<'a> {
 ///
 /// If rendering fails, which is logged.
 pub(super) fn html(status: StatusCode, template: &impl Template) -> Result<Response, SiteError> {
-    let html = template.render().map_err(|error| {
+    rendered(status, template.render())
+}
+
+// Apart, so that it is compiled once and not for each page.
+fn rendered(status: StatusCode, html: askama::Result<String>) -> Result<Response, SiteError> {
+    let html = html.map_err(|error| {
         error!(%error, "cannot render a page");
         SiteError::Internal
     })?;
