@@ -1,19 +1,23 @@
 //! The committer: appends the writer's turns to the log, and only then shows them to anyone.
 //!
 //! It takes turns and answers in the order in which the writer made them. Turns that wait are appended
-//! together. If the log refuses them, nothing is shown until it takes them: the writer waits, and with it
-//! the feeds.
+//! together. If the log refuses them, nothing of them is shown until it takes them: the feeds wait, and readers get what
+//! the log has ([`UnloggedChanges`]).
+
+mod unlogged;
 
 use std::{
+    collections::VecDeque,
+    mem,
     sync::{
         Arc,
-        mpsc::{Receiver, SyncSender, TrySendError},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
     },
     time::Duration,
 };
 
 use fanout::{
-    Change, Fanout, Micros,
+    Change, ChannelId, Fanout, Micros,
     catch_up::{Cost, HostResponse, Requester},
     channel::Rate,
     encode,
@@ -21,13 +25,14 @@ use fanout::{
 use log::{AppendError, EncodedRecords, Log, LogPosition, record::Record};
 use metrics::{counter, gauge, histogram};
 use record::{CONSENSUS, Withdrawal, Withdrawals};
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::Instant};
 use tracing::{error, info};
 
+use self::unlogged::UnloggedChanges;
 use crate::{
     catch_up::ChannelImage,
     clock::now,
-    follower::FollowerLag,
+    follower::{FollowerInput, FollowerLag, ImageRequest},
     hub::HubInput,
     identity::TakenDecisions,
     log_state::LogState,
@@ -41,18 +46,22 @@ use crate::{
 /// What the writer hands over, in order.
 #[derive(Debug)]
 pub(crate) enum WriterOutput {
-    Turn {
-        turn: Turn,
-        /// When the earliest of its inputs was received, if there are any of sources.
-        oldest: Option<Micros>,
-        /// Decisions of identity that follow from inputs of this turn or of earlier ones.
-        decisions: Option<TakenDecisions>,
-        /// Those of its messages that are traced.
-        traced: Vec<TracedMessage>,
-    },
+    Turn(WriterTurn),
     Answer(Answer),
     /// Turns that another node has committed.
     Followed(FollowedTurns),
+}
+
+/// A turn on its way into the log.
+#[derive(Debug)]
+pub(crate) struct WriterTurn {
+    pub turn: Turn,
+    /// When the earliest of its inputs was received, if there are any of sources.
+    pub oldest: Option<Micros>,
+    /// Decisions of identity that follow from inputs of this turn or of earlier ones.
+    pub decisions: Option<TakenDecisions>,
+    /// Those of its messages that are traced.
+    pub traced: Vec<TracedMessage>,
 }
 
 /// Turns that another node has committed, and what this one has made of their inputs.
@@ -69,7 +78,11 @@ pub(crate) enum Answer {
     /// The response comes later.
     Deferred(Requester),
     CaughtUp(oneshot::Sender<(HostResponse, Cost)>, (HostResponse, Cost)),
-    Image(oneshot::Sender<(Option<ChannelImage>, Duration)>, (Option<ChannelImage>, Duration)),
+    Image(
+        ChannelId,
+        oneshot::Sender<(Option<ChannelImage>, Duration)>,
+        (Option<ChannelImage>, Duration),
+    ),
     Pushed(oneshot::Sender<PushAnswer>, PushAnswer),
     Yielded(oneshot::Sender<()>),
     Committed(oneshot::Sender<Option<Micros>>, Option<Micros>),
@@ -94,7 +107,17 @@ const TURNS_TOGETHER_MAX: usize = 128;
 /// The pause before records are offered again to a log that refused them.
 const RETRY_AFTER: Duration = Duration::from_millis(50);
 
+/// Turns and answers that the committer holds while the log refuses records. Beyond it, the writer waits. Few are turns: the
+/// writer takes no inputs meanwhile.
+const HELD_MAX: usize = 1_024;
+
+/// How long the committer waits for an image of the follower.
+const IMAGE_WITHIN: Duration = Duration::from_millis(500);
+
 pub(crate) struct Committer {
+    pub(crate) outputs: Receiver<WriterOutput>,
+    /// Those that it has taken from there, and not committed or answered.
+    pub(crate) held: VecDeque<WriterOutput>,
     pub(crate) log: Box<dyn Log>,
     pub(crate) fanout: Fanout,
     pub(crate) watches: ChannelWatches,
@@ -105,83 +128,62 @@ pub(crate) struct Committer {
 
 /// The queue of the follower. What has no room there is read from the log.
 pub(crate) struct FollowerQueue {
-    pub(crate) queue: SyncSender<Arc<LoggedTurn>>,
+    pub(crate) queue: SyncSender<FollowerInput>,
     /// Whether the log keeps too little for the follower to read, so that it must be waited for.
     pub(crate) waits: bool,
     pub(crate) lag: FollowerLag,
 }
 
-/// A turn on its way into the log.
-struct WaitingTurn {
-    turn: Turn,
-    oldest: Option<Micros>,
-    decisions: Option<TakenDecisions>,
-    traced: Vec<TracedMessage>,
-}
-
 impl Committer {
     /// Runs until the writer has gone and all is committed, or the log cannot be written while the hub stops.
     /// What nobody has seen is then dropped.
-    pub(crate) fn run(mut self, outputs: &Receiver<WriterOutput>) -> Box<dyn Log> {
-        while let Ok(first) = outputs.recv() {
+    pub(crate) fn run(mut self) -> Box<dyn Log> {
+        while let Some(first) = self.held.pop_front().or_else(|| self.outputs.recv().ok()) {
             fault::point();
-            let mut turns = Vec::new();
-            let mut answers = Vec::new();
-            let mut next = Some(first);
-            while let Some(output) = next.take() {
-                match output {
-                    // Answers contain the turns before them, and none of those after.
-                    WriterOutput::Turn { turn, oldest, decisions, traced }
-                        if answers.is_empty() =>
-                    {
-                        turns.push(WaitingTurn { turn, oldest, decisions, traced });
-                        if turns.len() < TURNS_TOGETHER_MAX {
-                            next = outputs.try_recv().ok();
-                        }
-                    }
-                    WriterOutput::Turn { turn, oldest, decisions, traced } => {
-                        if !self.commit(&mut turns) {
-                            return self.log;
-                        }
-                        answers.drain(..).for_each(|answer| self.answer(answer));
-                        turns.push(WaitingTurn { turn, oldest, decisions, traced });
-                        next = outputs.try_recv().ok();
-                    }
-                    WriterOutput::Answer(answer) => {
-                        answers.push(answer);
-                        next = outputs.try_recv().ok();
-                    }
-                    WriterOutput::Followed(followed) => {
-                        if !self.commit(&mut turns) {
-                            return self.log;
-                        }
-                        answers.drain(..).for_each(|answer| self.answer(answer));
-                        if !self.follow(followed) {
-                            return self.log;
-                        }
-                        next = outputs.try_recv().ok();
-                    }
+            let is_done = match first {
+                WriterOutput::Turn(first) => {
+                    let turns = self.take_turns(first);
+                    self.commit(turns)
                 }
+                WriterOutput::Followed(followed) => self.follow(followed),
+                WriterOutput::Answer(answer) => {
+                    self.answer(answer);
+                    true
+                }
+            };
+            if !is_done {
+                break;
             }
-            if !self.commit(&mut turns) {
-                return self.log;
-            }
-            answers.into_iter().for_each(|answer| self.answer(answer));
         }
         self.log
     }
 
-    /// Appends turns and publishes them; false if the log does not take them and the hub stops.
-    fn commit(&mut self, turns: &mut Vec<WaitingTurn>) -> bool {
-        if turns.is_empty() {
-            return true;
+    /// Takes the turns that wait behind a turn, up to the first answer: answers contain the turns before them, and none of
+    /// those after.
+    fn take_turns(&mut self, first: WriterTurn) -> Vec<WriterTurn> {
+        let mut turns = vec![first];
+        while turns.len() < TURNS_TOGETHER_MAX {
+            match self.held.pop_front().or_else(|| self.outputs.try_recv().ok()) {
+                Some(WriterOutput::Turn(turn)) => turns.push(turn),
+                Some(other) => {
+                    self.held.push_front(other);
+                    break;
+                }
+                None => break,
+            }
         }
+        turns
+    }
+
+    /// Appends turns and publishes them; false if the log does not take them and the hub stops.
+    fn commit(&mut self, turns: Vec<WriterTurn>) -> bool {
         self.follower.lag.wait_for_room();
         let end = self.log.end().number;
         let logged = turns.iter().filter(|it| it.turn.is_logged());
         let records: Vec<Record> =
             logged.zip(end + 1..).map(|(it, number)| it.turn.record(number)).collect();
-        if !records.is_empty() && !self.append(|log| log.append(end, &records)) {
+        let changes = turns.iter().flat_map(|it| &it.turn.changes);
+        if !records.is_empty() && !self.append(changes, |log| log.append(end, &records)) {
             return false;
         }
         let end = self.log.end();
@@ -192,7 +194,7 @@ impl Committer {
         let mut changes: Vec<Change> = Vec::new();
         let mut oldest: Option<Micros> = None;
         let mut all_traced: Vec<TracedMessage> = Vec::new();
-        for WaitingTurn { turn, oldest: received, decisions, mut traced } in turns.drain(..) {
+        for WriterTurn { turn, oldest: received, decisions, mut traced } in turns {
             let is_logged = turn.is_logged();
             let changed = turn.changes.len();
             changes.extend(turn.changes);
@@ -217,7 +219,8 @@ impl Committer {
     fn follow(&mut self, followed: FollowedTurns) -> bool {
         let FollowedTurns { encoded, turns } = followed;
         self.follower.lag.wait_for_room();
-        if !self.append(|log| log.append_encoded(&encoded)) {
+        let changes = turns.iter().flat_map(|(_, turn)| &turn.changes);
+        if !self.append(changes, |log| log.append_encoded(&encoded)) {
             return false;
         }
         let end = encoded.end();
@@ -246,8 +249,13 @@ impl Committer {
         }
     }
 
-    /// Appends records, however long the log cannot be written. False if the hub stops meanwhile.
-    fn append(&mut self, mut append: impl FnMut(&mut dyn Log) -> Result<(), AppendError>) -> bool {
+    /// Appends records with these changes, however long the log cannot be written. False if the hub stops meanwhile.
+    fn append<'a>(
+        &mut self,
+        changes: impl Iterator<Item = &'a Change>,
+        mut append: impl FnMut(&mut dyn Log) -> Result<(), AppendError>,
+    ) -> bool {
+        let (mut changes, mut unlogged) = (changes, UnloggedChanges::default());
         let mut failures = 0_u64;
         loop {
             match append(&mut *self.log) {
@@ -261,10 +269,14 @@ impl Committer {
                         gauge!("matchwire_log_refused").set(1.0);
                         self.state.set_refusal(Some(problem.to_string()));
                         self.fanout.set_stale(Some(now()));
+                        changes.by_ref().for_each(|change| unlogged.add(change));
+                        for output in mem::take(&mut self.held) {
+                            self.answer_or_hold(output, &mut unlogged);
+                        }
                     }
                     failures += 1;
                     counter!("matchwire_log_retries_total").increment(1);
-                    if self.state.wait_for_abandon(RETRY_AFTER) {
+                    if self.wait_to_retry(&mut unlogged) {
                         error!(
                             "the log could not be written until the end; its sources send what is missing again"
                         );
@@ -289,6 +301,68 @@ impl Committer {
         true
     }
 
+    /// Waits until records are offered to the log again, and answers readers meanwhile. Whether the hub stops.
+    fn wait_to_retry(&mut self, unlogged: &mut UnloggedChanges) -> bool {
+        let until = Instant::now() + RETRY_AFTER;
+        let left = || until.saturating_duration_since(Instant::now());
+        while self.held.len() < HELD_MAX
+            && !left().is_zero()
+            && let Ok(output) = self.outputs.recv_timeout(left())
+        {
+            self.answer_or_hold(output, unlogged);
+        }
+        self.state.wait_for_abandon(left())
+    }
+
+    /// Answers a reader with what the log has. Everything else is held until the log takes records.
+    fn answer_or_hold(&mut self, output: WriterOutput, unlogged: &mut UnloggedChanges) {
+        let answer = match output {
+            WriterOutput::Answer(answer) => answer,
+            WriterOutput::Turn(ref turn) => {
+                turn.turn.changes.iter().for_each(|change| unlogged.add(change));
+                return self.held.push_back(output);
+            }
+            WriterOutput::Followed(ref followed) => {
+                let changes = followed.turns.iter().flat_map(|(_, turn)| &turn.changes);
+                changes.for_each(|change| unlogged.add(change));
+                return self.held.push_back(output);
+            }
+        };
+        let image = |channel: &ChannelId| self.logged_image(channel);
+        let answer = match answer {
+            Answer::FanOut(requester, response, cost) => match unlogged.response(response, image) {
+                Ok(response) => Answer::FanOut(requester, response, cost),
+                Err(response) => {
+                    let answer = Answer::FanOut(requester, response, cost);
+                    return self.held.push_back(WriterOutput::Answer(answer));
+                }
+            },
+            // Without an answer, readers within the process learn at once that the hub cannot give one.
+            Answer::CaughtUp(reply, (response, cost)) => match unlogged.response(response, image) {
+                Ok(response) => Answer::CaughtUp(reply, (response, cost)),
+                Err(_) => return,
+            },
+            Answer::Image(channel, reply, (_, used)) if unlogged.has(&channel) => {
+                let Ok(image) = self.logged_image(&channel) else { return };
+                Answer::Image(channel, reply, (image, used))
+            }
+            Answer::Image(..) | Answer::Deferred(_) => answer,
+            Answer::Pushed(..) | Answer::Yielded(_) | Answer::Committed(..) => {
+                return self.held.push_back(WriterOutput::Answer(answer));
+            }
+        };
+        self.answer(answer);
+    }
+
+    /// The image of a channel at the end of the log, which the follower has.
+    fn logged_image(&self, channel: &ChannelId) -> Result<Option<ChannelImage>, RecvTimeoutError> {
+        let (reply, image) = sync_channel(1);
+        let request = ImageRequest { channel: channel.clone(), end: self.log.end().number, reply };
+        let sent = self.follower.queue.try_send(FollowerInput::Image(request));
+        sent.map_err(|_| RecvTimeoutError::Timeout)?;
+        image.recv_timeout(IMAGE_WITHIN)
+    }
+
     fn answer(&self, answer: Answer) {
         // Requesters may be gone.
         match answer {
@@ -297,7 +371,7 @@ impl Committer {
             }
             Answer::Deferred(requester) => self.fanout.defer(requester),
             Answer::CaughtUp(reply, response) => drop(reply.send(response)),
-            Answer::Image(reply, image) => drop(reply.send(image)),
+            Answer::Image(_, reply, image) => drop(reply.send(image)),
             Answer::Pushed(reply, answer) => drop(reply.send(answer)),
             Answer::Yielded(reply) => drop(reply.send(())),
             Answer::Committed(reply, last) => drop(reply.send(last)),
@@ -336,7 +410,7 @@ pub(crate) fn withdrawn(change: &Change) -> Option<Withdrawal> {
 impl FollowerQueue {
     fn put(&self, turn: LoggedTurn) {
         self.lag.add(&turn.record);
-        let turn = Arc::new(turn);
+        let turn = FollowerInput::Turn(Arc::new(turn));
         // The follower is gone if it has failed, and then the process ends.
         if self.waits {
             self.queue.send(turn).ok();
@@ -345,3 +419,6 @@ impl FollowerQueue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

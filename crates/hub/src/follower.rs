@@ -10,7 +10,7 @@ use std::{
     sync::{
         Arc, Condvar, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
-        mpsc::{Receiver, RecvTimeoutError},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender},
     },
     thread,
     time::Duration,
@@ -171,6 +171,21 @@ pub struct FollowerEnd<C> {
     pub state: Option<SavedState>,
 }
 
+/// What the committer sends to the follower.
+#[derive(Debug)]
+pub enum FollowerInput {
+    Turn(Arc<LoggedTurn>),
+    Image(ImageRequest),
+}
+
+/// A request for the image of a channel, as it is after the record `end`. Without it, the reply is dropped.
+#[derive(Debug)]
+pub struct ImageRequest {
+    pub channel: ChannelId,
+    pub end: RecordNumber,
+    pub reply: SyncSender<Option<ChannelImage>>,
+}
+
 /// Follows the log from a snapshot on.
 pub struct Follower<C> {
     hub: Hub,
@@ -259,7 +274,7 @@ impl<C: LogConsumer> Follower<C> {
         mut self,
         seen: RecordNumber,
         end: RecordNumber,
-        queue: &Receiver<Arc<LoggedTurn>>,
+        queue: &Receiver<FollowerInput>,
     ) -> Result<FollowerEnd<C>, FollowerError> {
         let _guard = LagGuard(self.lag.clone());
         // The history has seen these records before, so it gets only what came of them.
@@ -276,10 +291,14 @@ impl<C: LogConsumer> Follower<C> {
         self.consumer.caught_up();
         loop {
             match queue.recv_timeout(WAIT) {
-                Ok(turn) => {
+                Ok(FollowerInput::Image(request)) => self.show(&request, end)?,
+                Ok(FollowerInput::Turn(turn)) => {
                     self.follow(&turn, end)?;
-                    while let Ok(turn) = queue.try_recv() {
-                        self.follow(&turn, end)?;
+                    while let Ok(input) = queue.try_recv() {
+                        match input {
+                            FollowerInput::Turn(turn) => self.follow(&turn, end)?,
+                            FollowerInput::Image(request) => self.show(&request, end)?,
+                        }
                     }
                     #[expect(clippy::disallowed_methods, reason = "a thread of its own")]
                     thread::sleep(PAUSE);
@@ -318,6 +337,16 @@ impl<C: LogConsumer> Follower<C> {
             (self.played_us, self.has_changed) = (0, false);
         }
         gauge!("matchwire_log_follower_lag_seconds").set((now() - record.at).max(0) as f64 / 1e6);
+        Ok(())
+    }
+
+    /// Replies with an image, once all records that it shows are applied.
+    fn show(&mut self, request: &ImageRequest, start: RecordNumber) -> Result<(), FollowerError> {
+        self.read_up_to(request.end, start)?;
+        if self.is_sound {
+            // The committer may not wait any longer.
+            request.reply.try_send(self.hub.image_of(request.channel.as_str())).ok();
+        }
         Ok(())
     }
 
