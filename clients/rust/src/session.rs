@@ -164,6 +164,13 @@ impl Session {
         !epoch.is_empty()
     }
 
+    /// Requests a followed name or pattern again at a moment, although the hub refuses it.
+    pub fn request_again(&mut self, name: &str, at: Millis) {
+        if self.follows.contains(name) {
+            self.retries.insert(name.to_owned(), at);
+        }
+    }
+
     /// Returns what has to be performed, in order, and forgets it.
     pub fn outputs(&mut self) -> Vec<Output> {
         mem::take(&mut self.outputs)
