@@ -34,7 +34,7 @@ use std::{io, net, num::NonZeroU32, time::Duration};
 
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{
-    sync::watch,
+    sync::{oneshot, watch},
     time::{Instant, sleep},
 };
 use tracing::{info, warn};
@@ -111,6 +111,8 @@ pub struct HubProcess {
     signals: Option<Signals>,
     /// Before the next run.
     pause: Duration,
+    /// Those in force at the end of the last run, if it has served.
+    config: Option<Config>,
 }
 
 /// The pause after the first run that was short.
@@ -132,8 +134,8 @@ impl HubProcess {
     /// If the service manager passed something else than a socket.
     pub fn start(origin: ConfigOrigin, filter: LogFilter, mode: RunMode) -> Result<Self, AppError> {
         let (metrics, passed) = (telemetry::start_metrics()?, service_manager::listener()?);
-        let (address, signals, pause) = (None, None, Duration::ZERO);
-        Ok(Self { origin, filter, mode, metrics, passed, address, signals, pause })
+        let (address, signals, pause, config) = (None, None, Duration::ZERO, None);
+        Ok(Self { origin, filter, mode, metrics, passed, address, signals, pause, config })
     }
 }
 
@@ -157,27 +159,31 @@ pub async fn run(process: &mut HubProcess, config: Config) -> Result<Option<Conf
     // First of all: a signal without a handler would end the process at once.
     let mut signals = process.signals.take().map_or_else(Signals::listen, Ok)?;
     supervisor::starting();
-    service_manager::feed_at_restart();
+    let start_feed = service_manager::feed_at_restart();
     if signals.unless_stopped(sleep(process.pause)).await.is_none() {
         return Ok(None);
     }
     let began = Instant::now();
-    let ended = Box::pin(run_parts(process, &config, &mut signals)).await;
+    let ended = Box::pin(run_parts(process, &config, &mut signals, start_feed)).await;
     process.pause = next_pause(process.pause, began.elapsed());
     process.signals = Some(signals);
+    let newest = process.config.take().unwrap_or(config);
     match ended {
         Err(error) if supervisor::restarts() && !supervisor::has_failed() => {
             warn!(error = &error as &dyn std::error::Error, "the hub starts again");
-            Ok(Some(config))
+            Ok(Some(newest))
         }
-        ended => ended,
+        ended => Ok(ended?.then_some(newest)),
     }
 }
 
-type RunEnd = Result<Option<Config>, AppError>;
-
-/// Starts the parts, and stops them at the end.
-async fn run_parts(process: &mut HubProcess, config: &Config, signals: &mut Signals) -> RunEnd {
+/// Starts the parts, and stops them at the end. Whether they must start again. `start_feed`: dropped when the start is over.
+async fn run_parts(
+    process: &mut HubProcess,
+    config: &Config,
+    signals: &mut Signals,
+    start_feed: oneshot::Sender<()>,
+) -> Result<bool, AppError> {
     let mode = &process.mode;
     let (stop, stopped) = watch::channel(false);
     let context = StartContext {
@@ -197,13 +203,14 @@ async fn run_parts(process: &mut HubProcess, config: &Config, signals: &mut Sign
     let stores = Stores::open(context).await?;
     // A node may wait for its cluster without end.
     let started = Box::pin(StartedHub::start(context, &stores, recordings, live, tracer));
-    let Some(started) = signals.unless_stopped(started).await else { return Ok(None) };
+    let Some(started) = signals.unless_stopped(started).await else { return Ok(false) };
     let mut started = started?;
     let usage = RunningUsage::start(config, &stores).await?;
     watch_process(context, traces, certificate.clone());
     let upkeep = RunningUpkeep::start(context, &stores, &started.services);
     let customers = RunningCustomers::start(context, &stores, &address).await?;
-    started.caught_up(&stores.history.archive).await;
+    let connecting = stores.accounts.database().open_connections();
+    tokio::join!(started.caught_up(&stores.history.archive), connecting);
     let (payments, meter) = (&customers.payments, &usage.meter);
     let parts = serving::parts(context, &listener, &stores, &started, payments, meter);
     let mut server = RunningServer::start(context, listener, parts, stop)?;
@@ -231,6 +238,7 @@ async fn run_parts(process: &mut HubProcess, config: &Config, signals: &mut Sign
     banner::log(config, mode);
     supervisor::started();
     service_manager::is_serving(&hub.handle, &hub.log_state, address);
+    drop(start_feed);
     if let Some(acme) = acme {
         // The authority reaches the hub from now on.
         supervisor::spawn("acme", Lifetime::UntilStop, acme.keep(stopped.clone()));
@@ -245,7 +253,7 @@ async fn run_parts(process: &mut HubProcess, config: &Config, signals: &mut Sign
         error = player.play(sources, leading) => Err(error),
         error = server.ended() => Err(error),
     };
-    let next = reloader.into_config();
+    process.config = Some(reloader.into_config());
     let mut parts = RunningParts::default();
     parts.add(stores);
     parts.add(usage);
@@ -262,7 +270,7 @@ async fn run_parts(process: &mut HubProcess, config: &Config, signals: &mut Sign
     if supervisor::has_failed() {
         return Err(AppError::Part);
     }
-    Ok(ended?.then_some(next))
+    ended
 }
 
 #[cfg(test)]
