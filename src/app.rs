@@ -34,7 +34,7 @@ use std::{io, net, num::NonZeroU32, time::Duration};
 
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{
-    sync::{oneshot, watch},
+    sync::watch,
     time::{Instant, sleep},
 };
 use tracing::{info, warn};
@@ -48,6 +48,7 @@ use self::{
     reload::{ReloadedParts, Reloader},
     resolved::ResolvedSettings,
     running_hub::StartedHub,
+    service_manager::StartFeed,
     serving::RunningServer,
     signals::Signals,
     stopping::{RunningParts, StopDeadline},
@@ -111,8 +112,8 @@ pub struct HubProcess {
     signals: Option<Signals>,
     /// Before the next run.
     pause: Duration,
-    /// Those in force at the end of the last run, if it has served.
-    config: Option<Config>,
+    /// The settings in force.
+    config: Config,
 }
 
 /// The pause after the first run that was short.
@@ -127,14 +128,19 @@ fn next_pause(pause: Duration, lasted: Duration) -> Duration {
 }
 
 impl HubProcess {
-    /// Starts metrics. `origin`: where the settings are read again. `filter`: of the log lines.
+    /// Starts metrics. `origin`: where `config` is read again. `filter`: of the log lines.
     ///
     /// # Errors
     ///
     /// If the service manager passed something else than a socket.
-    pub fn start(origin: ConfigOrigin, filter: LogFilter, mode: RunMode) -> Result<Self, AppError> {
+    pub fn start(
+        origin: ConfigOrigin,
+        config: Config,
+        filter: LogFilter,
+        mode: RunMode,
+    ) -> Result<Self, AppError> {
         let (metrics, passed) = (telemetry::start_metrics()?, service_manager::listener()?);
-        let (address, signals, pause, config) = (None, None, Duration::ZERO, None);
+        let (address, signals, pause) = (None, None, Duration::ZERO);
         Ok(Self { origin, filter, mode, metrics, passed, address, signals, pause, config })
     }
 }
@@ -150,41 +156,37 @@ struct StartContext<'a> {
     stopped: &'a watch::Receiver<bool>,
 }
 
-/// Runs the hub until it is stopped. If its parts must start again, returns the settings in force, with which they do.
+/// Runs the hub until it is stopped. Whether its parts must start again.
 ///
 /// # Errors
 ///
 /// If a part cannot start.
-pub async fn run(process: &mut HubProcess, config: Config) -> Result<Option<Config>, AppError> {
+pub async fn run(process: &mut HubProcess) -> Result<bool, AppError> {
     // First of all: a signal without a handler would end the process at once.
     let mut signals = process.signals.take().map_or_else(Signals::listen, Ok)?;
     supervisor::starting();
-    let start_feed = service_manager::feed_at_restart();
+    let feed = service_manager::feed_at_restart();
     if signals.unless_stopped(sleep(process.pause)).await.is_none() {
-        return Ok(None);
+        return Ok(false);
     }
     let began = Instant::now();
-    let ended = Box::pin(run_parts(process, &config, &mut signals, start_feed)).await;
+    let ended = Box::pin(run_parts(process, &mut signals, feed)).await;
     process.pause = next_pause(process.pause, began.elapsed());
     process.signals = Some(signals);
-    let newest = process.config.take().unwrap_or(config);
     match ended {
         Err(error) if supervisor::restarts() && !supervisor::has_failed() => {
             warn!(error = &error as &dyn std::error::Error, "the hub starts again");
-            Ok(Some(newest))
+            Ok(true)
         }
-        ended => Ok(ended?.then_some(newest)),
+        ended => ended,
     }
 }
 
-/// Starts the parts, and stops them at the end. Whether they must start again. `start_feed`: dropped when the start is over.
-async fn run_parts(
-    process: &mut HubProcess,
-    config: &Config,
-    signals: &mut Signals,
-    start_feed: oneshot::Sender<()>,
-) -> Result<bool, AppError> {
-    let mode = &process.mode;
+type RunEnd = Result<bool, AppError>;
+
+/// Starts the parts, and stops them at the end. Whether they must start again. `feed`: until the start is over.
+async fn run_parts(process: &mut HubProcess, signals: &mut Signals, feed: StartFeed) -> RunEnd {
+    let (config, mode) = (&process.config, &process.mode);
     let (stop, stopped) = watch::channel(false);
     let context = StartContext {
         config,
@@ -238,7 +240,7 @@ async fn run_parts(
     banner::log(config, mode);
     supervisor::started();
     service_manager::is_serving(&hub.handle, &hub.log_state, address);
-    drop(start_feed);
+    drop(feed);
     if let Some(acme) = acme {
         // The authority reaches the hub from now on.
         supervisor::spawn("acme", Lifetime::UntilStop, acme.keep(stopped.clone()));
@@ -253,7 +255,7 @@ async fn run_parts(
         error = player.play(sources, leading) => Err(error),
         error = server.ended() => Err(error),
     };
-    process.config = Some(reloader.into_config());
+    process.config = reloader.into_config();
     let mut parts = RunningParts::default();
     parts.add(stores);
     parts.add(usage);
@@ -264,7 +266,7 @@ async fn run_parts(
     parts.add(running);
     parts.add(server);
     parts.add(node);
-    parts.stop(StopDeadline::begin(&config.server, Instant::now())).await;
+    parts.stop(StopDeadline::begin(&process.config.server, Instant::now())).await;
     info!("stopped");
     // A part that failed during the stop did not finish.
     if supervisor::has_failed() {

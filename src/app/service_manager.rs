@@ -60,9 +60,12 @@ pub(super) async fn extending_start<T>(step: impl Future<Output = T>) -> T {
 /// How long the watchdog is fed from the beginning of such a start. One that takes longer is taken to hang.
 const START_WITHIN: Duration = Duration::from_secs(300);
 
+/// The feed of the watchdog during a start ends when this is dropped.
+pub(super) type StartFeed = oneshot::Sender<()>;
+
 /// Feeds the watchdog of the service manager, if it has one, while the hub starts again: it watches since the hub was ready
-/// for the first time. Ends when the sender is dropped, at [`is_serving`].
-pub(super) fn feed_at_restart() -> oneshot::Sender<()> {
+/// for the first time. Once the hub serves, [`is_serving`] feeds it.
+pub(super) fn feed_at_restart() -> StartFeed {
     let (start, is_over) = oneshot::channel();
     let period = sd_notify::watchdog_enabled().filter(|period| !period.is_zero());
     if let Some(period) = period.filter(|_| supervisor::has_restarted()) {
@@ -74,10 +77,7 @@ pub(super) fn feed_at_restart() -> oneshot::Sender<()> {
 
 async fn feed_start(period: Duration, is_over: oneshot::Receiver<()>, feed: impl Fn()) {
     let feeding = timeout(START_WITHIN, feed_watchdog(period, |_| future::ready(None), feed));
-    tokio::select! {
-        _ = feeding => {}
-        _ = is_over => {}
-    }
+    tokio::select! { _ = feeding => {}, _ = is_over => {} }
 }
 
 /// A request that needs no key.

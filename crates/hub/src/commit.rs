@@ -32,7 +32,7 @@ use self::unlogged::UnloggedChanges;
 use crate::{
     catch_up::ChannelImage,
     clock::now,
-    follower::{FollowerInput, FollowerLag, ImageRequest},
+    follower::{FollowerInput, FollowerLag},
     hub::HubInput,
     identity::TakenDecisions,
     log_state::LogState,
@@ -182,8 +182,8 @@ impl Committer {
         let logged = turns.iter().filter(|it| it.turn.is_logged());
         let records: Vec<Record> =
             logged.zip(end + 1..).map(|(it, number)| it.turn.record(number)).collect();
-        let changes = turns.iter().flat_map(|it| &it.turn.changes);
-        if !records.is_empty() && !self.append(changes, |log| log.append(end, &records)) {
+        let unlogged = turns.iter().map(|it| &it.turn);
+        if !records.is_empty() && !self.append(unlogged, |log| log.append(end, &records)) {
             return false;
         }
         let end = self.log.end();
@@ -219,8 +219,8 @@ impl Committer {
     fn follow(&mut self, followed: FollowedTurns) -> bool {
         let FollowedTurns { encoded, turns } = followed;
         self.follower.lag.wait_for_room();
-        let changes = turns.iter().flat_map(|(_, turn)| &turn.changes);
-        if !self.append(changes, |log| log.append_encoded(&encoded)) {
+        let unlogged = turns.iter().map(|(_, turn)| turn);
+        if !self.append(unlogged, |log| log.append_encoded(&encoded)) {
             return false;
         }
         let end = encoded.end();
@@ -249,13 +249,13 @@ impl Committer {
         }
     }
 
-    /// Appends records with these changes, however long the log cannot be written. False if the hub stops meanwhile.
+    /// Appends the records of these turns, however long the log cannot be written. False if the hub stops meanwhile.
     fn append<'a>(
         &mut self,
-        changes: impl Iterator<Item = &'a Change>,
+        mut turns: impl Iterator<Item = &'a Turn>,
         mut append: impl FnMut(&mut dyn Log) -> Result<(), AppendError>,
     ) -> bool {
-        let (mut changes, mut unlogged) = (changes, UnloggedChanges::default());
+        let mut unlogged = UnloggedChanges::default();
         let mut failures = 0_u64;
         loop {
             match append(&mut *self.log) {
@@ -269,7 +269,7 @@ impl Committer {
                         gauge!("matchwire_log_refused").set(1.0);
                         self.state.set_refusal(Some(problem.to_string()));
                         self.fanout.set_stale(Some(now()));
-                        changes.by_ref().for_each(|change| unlogged.add(change));
+                        turns.by_ref().for_each(|turn| unlogged.add(turn));
                         for output in mem::take(&mut self.held) {
                             self.answer_or_hold(output, &mut unlogged);
                         }
@@ -316,49 +316,44 @@ impl Committer {
 
     /// Answers a reader with what the log has. Everything else is held until the log takes records.
     fn answer_or_hold(&mut self, output: WriterOutput, unlogged: &mut UnloggedChanges) {
-        let answer = match output {
-            WriterOutput::Answer(answer) => answer,
+        let image_of = |channel: &ChannelId| self.logged_image(channel);
+        let held = match output {
+            WriterOutput::Answer(Answer::FanOut(requester, response, cost)) => {
+                match unlogged.response(response, image_of) {
+                    Ok(response) => return self.fanout.respond(requester, response, cost),
+                    Err(response) => {
+                        WriterOutput::Answer(Answer::FanOut(requester, response, cost))
+                    }
+                }
+            }
+            // Without a reply, readers within the process learn at once that the hub cannot answer.
+            WriterOutput::Answer(Answer::CaughtUp(reply, (response, cost))) => {
+                let response = unlogged.response(response, image_of);
+                return drop(response.map(|response| reply.send((response, cost))));
+            }
+            WriterOutput::Answer(Answer::Image(channel, reply, (image, used))) => {
+                let image = if unlogged.has(&channel) { image_of(&channel) } else { Ok(image) };
+                return drop(image.map(|image| reply.send((image, used))));
+            }
+            WriterOutput::Answer(Answer::Deferred(it)) => return self.fanout.defer(it),
+            WriterOutput::Answer(_) => output,
             WriterOutput::Turn(ref turn) => {
-                turn.turn.changes.iter().for_each(|change| unlogged.add(change));
-                return self.held.push_back(output);
+                unlogged.add(&turn.turn);
+                output
             }
             WriterOutput::Followed(ref followed) => {
-                let changes = followed.turns.iter().flat_map(|(_, turn)| &turn.changes);
-                changes.for_each(|change| unlogged.add(change));
-                return self.held.push_back(output);
+                followed.turns.iter().for_each(|(_, turn)| unlogged.add(turn));
+                output
             }
         };
-        let image = |channel: &ChannelId| self.logged_image(channel);
-        let answer = match answer {
-            Answer::FanOut(requester, response, cost) => match unlogged.response(response, image) {
-                Ok(response) => Answer::FanOut(requester, response, cost),
-                Err(response) => {
-                    let answer = Answer::FanOut(requester, response, cost);
-                    return self.held.push_back(WriterOutput::Answer(answer));
-                }
-            },
-            // Without an answer, readers within the process learn at once that the hub cannot give one.
-            Answer::CaughtUp(reply, (response, cost)) => match unlogged.response(response, image) {
-                Ok(response) => Answer::CaughtUp(reply, (response, cost)),
-                Err(_) => return,
-            },
-            Answer::Image(channel, reply, (_, used)) if unlogged.has(&channel) => {
-                let Ok(image) = self.logged_image(&channel) else { return };
-                Answer::Image(channel, reply, (image, used))
-            }
-            Answer::Image(..) | Answer::Deferred(_) => answer,
-            Answer::Pushed(..) | Answer::Yielded(_) | Answer::Committed(..) => {
-                return self.held.push_back(WriterOutput::Answer(answer));
-            }
-        };
-        self.answer(answer);
+        self.held.push_back(held);
     }
 
     /// The image of a channel at the end of the log, which the follower has.
     fn logged_image(&self, channel: &ChannelId) -> Result<Option<ChannelImage>, RecvTimeoutError> {
         let (reply, image) = sync_channel(1);
-        let request = ImageRequest { channel: channel.clone(), end: self.log.end().number, reply };
-        let sent = self.follower.queue.try_send(FollowerInput::Image(request));
+        let (channel, end) = (channel.clone(), self.log.end().number);
+        let sent = self.follower.queue.try_send(FollowerInput::Image { channel, end, reply });
         sent.map_err(|_| RecvTimeoutError::Timeout)?;
         image.recv_timeout(IMAGE_WITHIN)
     }

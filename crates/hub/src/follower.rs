@@ -175,15 +175,12 @@ pub struct FollowerEnd<C> {
 #[derive(Debug)]
 pub enum FollowerInput {
     Turn(Arc<LoggedTurn>),
-    Image(ImageRequest),
-}
-
-/// A request for the image of a channel, as it is after the record `end`. Without it, the reply is dropped.
-#[derive(Debug)]
-pub struct ImageRequest {
-    pub channel: ChannelId,
-    pub end: RecordNumber,
-    pub reply: SyncSender<Option<ChannelImage>>,
+    /// Replies with the image of a channel as it is after the record `end`. If it cannot, it drops the reply.
+    Image {
+        channel: ChannelId,
+        end: RecordNumber,
+        reply: SyncSender<Option<ChannelImage>>,
+    },
 }
 
 /// Follows the log from a snapshot on.
@@ -291,17 +288,17 @@ impl<C: LogConsumer> Follower<C> {
         self.consumer.caught_up();
         loop {
             match queue.recv_timeout(WAIT) {
-                Ok(FollowerInput::Image(request)) => self.show(&request, end)?,
-                Ok(FollowerInput::Turn(turn)) => {
-                    self.follow(&turn, end)?;
+                Ok(first) => {
+                    let is_turn = matches!(first, FollowerInput::Turn(_));
+                    self.follow(first, end)?;
                     while let Ok(input) = queue.try_recv() {
-                        match input {
-                            FollowerInput::Turn(turn) => self.follow(&turn, end)?,
-                            FollowerInput::Image(request) => self.show(&request, end)?,
-                        }
+                        self.follow(input, end)?;
                     }
-                    #[expect(clippy::disallowed_methods, reason = "a thread of its own")]
-                    thread::sleep(PAUSE);
+                    // A reader waits for the next image.
+                    if is_turn {
+                        #[expect(clippy::disallowed_methods, reason = "a thread of its own")]
+                        thread::sleep(PAUSE);
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -315,10 +312,21 @@ impl<C: LogConsumer> Follower<C> {
         Ok(FollowerEnd { consumer, applied, state })
     }
 
-    /// Applies a turn, after the records before it for which the queue had no room. `start`: the last record of the
-    /// time before this process.
-    fn follow(&mut self, turn: &LoggedTurn, start: RecordNumber) -> Result<(), FollowerError> {
-        let LoggedTurn { record, inputs, position } = turn;
+    /// Applies a turn, after the records before it for which the queue had no room, or replies with an image. `start`: the
+    /// last record of the time before this process.
+    fn follow(&mut self, input: FollowerInput, start: RecordNumber) -> Result<(), FollowerError> {
+        let turn = match input {
+            FollowerInput::Turn(turn) => turn,
+            FollowerInput::Image { channel, end, reply } => {
+                self.read_up_to(end, start)?;
+                if self.is_sound {
+                    // The committer may not wait any longer.
+                    reply.try_send(self.hub.image_of(channel.as_str())).ok();
+                }
+                return Ok(());
+            }
+        };
+        let LoggedTurn { record, inputs, position } = &*turn;
         if record.number <= self.applied {
             return Ok(());
         }
@@ -337,16 +345,6 @@ impl<C: LogConsumer> Follower<C> {
             (self.played_us, self.has_changed) = (0, false);
         }
         gauge!("matchwire_log_follower_lag_seconds").set((now() - record.at).max(0) as f64 / 1e6);
-        Ok(())
-    }
-
-    /// Replies with an image, once all records that it shows are applied.
-    fn show(&mut self, request: &ImageRequest, start: RecordNumber) -> Result<(), FollowerError> {
-        self.read_up_to(request.end, start)?;
-        if self.is_sound {
-            // The committer may not wait any longer.
-            request.reply.try_send(self.hub.image_of(request.channel.as_str())).ok();
-        }
         Ok(())
     }
 

@@ -69,13 +69,14 @@ fn readers_get_what_the_log_has_while_it_refuses_records() {
     let (reply, mut pushed) = oneshot::channel();
     hand_over(WriterOutput::Answer(Answer::Pushed(reply, PushAnswer::default())));
     let late = ask(&changed);
-    let Ok(FollowerInput::Image(request)) = follower.recv() else { panic!("it asks the follower") };
-    assert_eq!((&request.channel, request.end), (&changed, 0));
-    request.reply.send(image(4)).expect("it waits");
+    let Ok(FollowerInput::Image { channel, end, reply }) = follower.recv() else {
+        panic!("it asks the follower")
+    };
+    assert_eq!((channel, end), (changed.clone(), 0));
+    reply.send(image(4)).expect("it waits");
     assert_eq!(seq(late), Some(4), "the change is not in the log");
     let refused = ask(&changed);
-    let Ok(FollowerInput::Image(request)) = follower.recv() else { panic!("it asks the follower") };
-    drop(request);
+    drop(follower.recv());
     assert_eq!(seq(refused), None, "the follower has no image");
     assert_eq!(pushed.try_recv(), Err(oneshot::error::TryRecvError::Empty), "it is not logged");
     state.abandon();
@@ -103,7 +104,7 @@ fn what_was_held_is_committed_and_answered_in_its_order() {
         .try_iter()
         .map(|input| match input {
             FollowerInput::Turn(turn) => turn.record.number,
-            FollowerInput::Image(request) => panic!("{request:?}"),
+            image @ FollowerInput::Image { .. } => panic!("{image:?}"),
         })
         .collect();
     assert_eq!(logged, [1, 2]);

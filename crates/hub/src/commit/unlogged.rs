@@ -14,6 +14,7 @@ use rustc_hash::FxHashSet;
 use crate::{
     catch_up::{ChannelImage, document_hash},
     hub::Hub,
+    turn::Turn,
 };
 
 /// Changes that the log does not have yet.
@@ -25,19 +26,17 @@ pub(super) struct UnloggedChanges {
 }
 
 impl UnloggedChanges {
-    pub(super) fn add(&mut self, change: &Change) {
-        let channel = match change {
-            Change::Published(_, publication) => &publication.channel,
-            Change::Opened(publication) => {
-                self.opened.insert(publication.channel.name.clone());
-                &publication.channel
-            }
-            Change::Closed(channel) => {
-                self.has_closed = true;
-                channel
-            }
-        };
-        self.changed.insert(channel.name.clone());
+    pub(super) fn add(&mut self, turn: &Turn) {
+        for change in &turn.changes {
+            let channel = match change {
+                Change::Published(_, publication) => &publication.channel,
+                Change::Opened(image) => &image.channel,
+                Change::Closed(channel) => channel,
+            };
+            self.changed.insert(channel.name.clone());
+            self.opened.extend(matches!(change, Change::Opened(_)).then(|| channel.name.clone()));
+            self.has_closed |= matches!(change, Change::Closed(_));
+        }
     }
 
     /// Whether this channel has changes that the log does not have.
@@ -54,38 +53,37 @@ impl UnloggedChanges {
     ) -> Result<HostResponse, HostResponse> {
         match response {
             // Frames of the older sockets are rendered from other channels.
-            HostResponse::CatchUp(caught_up)
-                if !Hub::is_legacy(caught_up.channel.name.as_str()) =>
-            {
-                if !self.has(&caught_up.channel.name) {
-                    return Ok(HostResponse::CatchUp(caught_up));
+            HostResponse::CatchUp(start) if !Hub::is_legacy(start.channel.name.as_str()) => {
+                if !self.has(&start.channel.name) {
+                    return Ok(HostResponse::CatchUp(start));
                 }
-                match image_of(&caught_up.channel.name) {
-                    Ok(None) => Ok(HostResponse::NotTracked),
-                    Ok(Some(image)) if starts(&caught_up, &image) => {
-                        Ok(HostResponse::CatchUp(start(caught_up, image)))
+                // A reader that resumes has a document already.
+                let wants_image = start.verdict != Verdict::Resumed;
+                match image_of(&start.channel.name) {
+                    Ok(Some(image)) if wants_image && image.epoch == start.channel.epoch => {
+                        let ChannelImage { seq, frame, .. } = image;
+                        let hash = start.hash.as_ref().map(|_| document_hash(frame.clone()));
+                        let frames = vec![CatchUpFrame { frame, to: seq }];
+                        let start = CatchUp { head: seq, frames, to: seq, hash, ..start };
+                        Ok(HostResponse::CatchUp(start))
                     }
-                    // A reader that resumes has a document already.
-                    _ => Err(HostResponse::CatchUp(caught_up)),
+                    Ok(None) => Ok(HostResponse::NotTracked),
+                    _ => Err(HostResponse::CatchUp(start)),
                 }
             }
             // Other responses do not say which channels they lack.
             response if self.has_closed => Err(response),
             HostResponse::Located(mut located) => {
-                let mut is_complete = true;
                 for entry in &mut located {
-                    let Some(Located { channel, head, .. }) = entry else { continue };
-                    if !self.has(&channel.name) {
-                        continue;
-                    }
+                    let changed = entry.as_mut().filter(|it| self.has(&it.channel.name));
+                    let Some(Located { channel, head, .. }) = changed else { continue };
                     match image_of(&channel.name) {
-                        Ok(None) => *entry = None,
                         Ok(Some(image)) if image.epoch == channel.epoch => *head = image.seq,
-                        _ => is_complete = false,
+                        Ok(None) => *entry = None,
+                        _ => return Err(HostResponse::Located(located)),
                     }
                 }
-                let response = HostResponse::Located(located);
-                if is_complete { Ok(response) } else { Err(response) }
+                Ok(HostResponse::Located(located))
             }
             HostResponse::Channels(mut channels) => {
                 channels.retain(|channel| !self.opened.contains(&channel.name));
@@ -95,18 +93,6 @@ impl UnloggedChanges {
             HostResponse::CatchUp(_) | HostResponse::GroupStarted(..) => Err(response),
         }
     }
-}
-
-/// Whether the reader starts with an image, and this one is of the same channel.
-fn starts(caught_up: &CatchUp, image: &ChannelImage) -> bool {
-    caught_up.verdict != Verdict::Resumed && image.epoch == caught_up.channel.epoch
-}
-
-/// Starts the reader with this image instead.
-fn start(caught_up: CatchUp, ChannelImage { seq, frame, .. }: ChannelImage) -> CatchUp {
-    let hash = caught_up.hash.as_ref().map(|_| document_hash(frame.clone()));
-    let frames = vec![CatchUpFrame { frame, to: seq }];
-    CatchUp { head: seq, frames, to: seq, hash, ..caught_up }
 }
 
 #[cfg(test)]
@@ -123,6 +109,7 @@ mod tests {
     use super::*;
 
     const EPOCH: Epoch = Epoch(7);
+
     /// The last change of each channel that the log has, and the one after it.
     const LOGGED: u64 = 4;
     const UNLOGGED: u64 = 5;
@@ -141,11 +128,15 @@ mod tests {
         text_frame(|out| out.extend(format!(r#"{{"data":{{"seq":{seq}}}}}"#).bytes()))
     }
 
+    fn turn(changes: impl Into<Vec<Change>>) -> Turn {
+        Turn { at: 1, inputs: Vec::new(), changes: changes.into() }
+    }
+
     /// `changed` has changed, and `opened` has opened.
     fn unlogged() -> UnloggedChanges {
         let mut unlogged = UnloggedChanges::default();
-        unlogged.add(&Change::Published(Rate::Each, publication("changed")));
-        unlogged.add(&Change::Opened(publication("opened")));
+        let changed = Change::Published(Rate::Each, publication("changed"));
+        unlogged.add(&turn([changed, Change::Opened(publication("opened"))]));
         unlogged
     }
 
@@ -217,7 +208,7 @@ mod tests {
         let heads: Vec<Option<u64>> = shown.iter().map(|it| Some(it.as_ref()?.head)).collect();
         assert_eq!(heads, [Some(LOGGED), Some(UNLOGGED), None]);
         // The log still has a channel that is missing in the response.
-        unlogged.add(&Change::Closed(channel("closed")));
+        unlogged.add(&turn([Change::Closed(channel("closed"))]));
         for response in [channels(), of_batch(), HostResponse::NotTracked] {
             assert!(unlogged.response(response, image_of).is_err());
         }

@@ -106,7 +106,7 @@ impl ChannelPositions {
             Ok(Effect::Image | Effect::Update { .. }) => effect.interpret = true,
             Ok(Effect::Gap) => self.complete = false,
             Ok(Effect::Ended(channels)) => self.handle_end(frame, channels, &mut effect),
-            Ok(Effect::Refused(names)) => self.handle_refusal(frame, names, now, &mut effect),
+            Ok(Effect::Refused(names)) => self.handle_refusal(frame, names, &mut effect),
             Ok(Effect::None) => self.handle_other(frame, &mut effect),
             // Without this answer it would never be complete.
             Err(error) if frame.kind == "subscribed" => return Err(error),
@@ -140,13 +140,7 @@ impl ChannelPositions {
         }
     }
 
-    fn handle_refusal(
-        &mut self,
-        frame: &Frame<'_>,
-        names: Vec<String>,
-        now: Millis,
-        effect: &mut FrameEffect,
-    ) {
+    fn handle_refusal(&mut self, frame: &Frame<'_>, names: Vec<String>, effect: &mut FrameEffect) {
         for name in names {
             if !self.follows.contains(&name) {
                 effect.removed.push(name);
@@ -160,7 +154,7 @@ impl ChannelPositions {
                 // There was room for all other channels, so they are not given up.
                 "limit" if self.beats > 0 => {
                     base::log_limited!(warn, ch = name.as_str(), "no room at the upstream hub");
-                    self.session.request_again(&name, now.saturating_add(ROOM_WITHIN_MS));
+                    self.session.request_again(&name, ROOM_WITHIN_MS);
                     self.counts.insert(name, 0);
                 }
                 code @ ("bad_channel" | "bad_command" | "limit") => {
