@@ -48,6 +48,7 @@ use self::{
     reload::{ReloadedParts, Reloader},
     resolved::ResolvedSettings,
     running_hub::StartedHub,
+    service_manager::StartFeed,
     serving::RunningServer,
     signals::Signals,
     stopping::{RunningParts, StopDeadline},
@@ -111,6 +112,8 @@ pub struct HubProcess {
     signals: Option<Signals>,
     /// Before the next run.
     pause: Duration,
+    /// The settings in force.
+    config: Config,
 }
 
 /// The pause after the first run that was short.
@@ -125,15 +128,20 @@ fn next_pause(pause: Duration, lasted: Duration) -> Duration {
 }
 
 impl HubProcess {
-    /// Starts metrics. `origin`: where the settings are read again. `filter`: of the log lines.
+    /// Starts metrics. `origin`: where `config` is read again. `filter`: of the log lines.
     ///
     /// # Errors
     ///
     /// If the service manager passed something else than a socket.
-    pub fn start(origin: ConfigOrigin, filter: LogFilter, mode: RunMode) -> Result<Self, AppError> {
+    pub fn start(
+        origin: ConfigOrigin,
+        config: Config,
+        filter: LogFilter,
+        mode: RunMode,
+    ) -> Result<Self, AppError> {
         let (metrics, passed) = (telemetry::start_metrics()?, service_manager::listener()?);
         let (address, signals, pause) = (None, None, Duration::ZERO);
-        Ok(Self { origin, filter, mode, metrics, passed, address, signals, pause })
+        Ok(Self { origin, filter, mode, metrics, passed, address, signals, pause, config })
     }
 }
 
@@ -148,37 +156,37 @@ struct StartContext<'a> {
     stopped: &'a watch::Receiver<bool>,
 }
 
-/// Runs the hub until it is stopped. If its parts must start again, returns the settings in force, with which they do.
+/// Runs the hub until it is stopped. Whether its parts must start again.
 ///
 /// # Errors
 ///
 /// If a part cannot start.
-pub async fn run(process: &mut HubProcess, config: Config) -> Result<Option<Config>, AppError> {
+pub async fn run(process: &mut HubProcess) -> Result<bool, AppError> {
     // First of all: a signal without a handler would end the process at once.
     let mut signals = process.signals.take().map_or_else(Signals::listen, Ok)?;
     supervisor::starting();
-    service_manager::feed_at_restart();
+    let feed = service_manager::feed_at_restart();
     if signals.unless_stopped(sleep(process.pause)).await.is_none() {
-        return Ok(None);
+        return Ok(false);
     }
     let began = Instant::now();
-    let ended = Box::pin(run_parts(process, &config, &mut signals)).await;
+    let ended = Box::pin(run_parts(process, &mut signals, feed)).await;
     process.pause = next_pause(process.pause, began.elapsed());
     process.signals = Some(signals);
     match ended {
         Err(error) if supervisor::restarts() && !supervisor::has_failed() => {
             warn!(error = &error as &dyn std::error::Error, "the hub starts again");
-            Ok(Some(config))
+            Ok(true)
         }
         ended => ended,
     }
 }
 
-type RunEnd = Result<Option<Config>, AppError>;
+type RunEnd = Result<bool, AppError>;
 
-/// Starts the parts, and stops them at the end.
-async fn run_parts(process: &mut HubProcess, config: &Config, signals: &mut Signals) -> RunEnd {
-    let mode = &process.mode;
+/// Starts the parts, and stops them at the end. Whether they must start again. `feed`: until the start is over.
+async fn run_parts(process: &mut HubProcess, signals: &mut Signals, feed: StartFeed) -> RunEnd {
+    let (config, mode) = (&process.config, &process.mode);
     let (stop, stopped) = watch::channel(false);
     let context = StartContext {
         config,
@@ -197,13 +205,14 @@ async fn run_parts(process: &mut HubProcess, config: &Config, signals: &mut Sign
     let stores = Stores::open(context).await?;
     // A node may wait for its cluster without end.
     let started = Box::pin(StartedHub::start(context, &stores, recordings, live, tracer));
-    let Some(started) = signals.unless_stopped(started).await else { return Ok(None) };
+    let Some(started) = signals.unless_stopped(started).await else { return Ok(false) };
     let mut started = started?;
     let usage = RunningUsage::start(config, &stores).await?;
     watch_process(context, traces, certificate.clone());
     let upkeep = RunningUpkeep::start(context, &stores, &started.services);
     let customers = RunningCustomers::start(context, &stores, &address).await?;
-    started.caught_up(&stores.history.archive).await;
+    let connecting = stores.accounts.database().open_connections();
+    tokio::join!(started.caught_up(&stores.history.archive), connecting);
     let (payments, meter) = (&customers.payments, &usage.meter);
     let parts = serving::parts(context, &listener, &stores, &started, payments, meter);
     let mut server = RunningServer::start(context, listener, parts, stop)?;
@@ -231,6 +240,7 @@ async fn run_parts(process: &mut HubProcess, config: &Config, signals: &mut Sign
     banner::log(config, mode);
     supervisor::started();
     service_manager::is_serving(&hub.handle, &hub.log_state, address);
+    drop(feed);
     if let Some(acme) = acme {
         // The authority reaches the hub from now on.
         supervisor::spawn("acme", Lifetime::UntilStop, acme.keep(stopped.clone()));
@@ -245,7 +255,7 @@ async fn run_parts(process: &mut HubProcess, config: &Config, signals: &mut Sign
         error = player.play(sources, leading) => Err(error),
         error = server.ended() => Err(error),
     };
-    let next = reloader.into_config();
+    process.config = reloader.into_config();
     let mut parts = RunningParts::default();
     parts.add(stores);
     parts.add(usage);
@@ -256,13 +266,13 @@ async fn run_parts(process: &mut HubProcess, config: &Config, signals: &mut Sign
     parts.add(running);
     parts.add(server);
     parts.add(node);
-    parts.stop(StopDeadline::begin(&config.server, Instant::now())).await;
+    parts.stop(StopDeadline::begin(&process.config.server, Instant::now())).await;
     info!("stopped");
     // A part that failed during the stop did not finish.
     if supervisor::has_failed() {
         return Err(AppError::Part);
     }
-    Ok(ended?.then_some(next))
+    ended
 }
 
 #[cfg(test)]

@@ -98,20 +98,21 @@ fn exit_code(ended: Done) -> ExitCode {
 }
 
 fn serve(origin: ConfigOrigin, replay: Option<ReplayArgs>) -> Done {
-    let mut config = origin.load()?;
+    let config = origin.load()?;
     let filter = telemetry::start_logging(&config.logging)?;
     supervisor::install(Duration::from_millis(config.server.failure_exit_ms))?;
     let mode = replay.map_or_else(|| RunMode::from_config(&config), RunMode::Recordings);
-    let mut process = HubProcess::start(origin, filter, mode)?;
+    let mut process = HubProcess::start(origin, config, filter, mode)?;
     loop {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.enable_all().event_interval(POLLS_BETWEEN_EVENTS).build()?;
-        let ended = runtime.block_on(app::run(&mut process, config));
+        let ended = runtime.block_on(app::run(&mut process));
         // What still runs could keep a part that failed, or a step of the stop that was given up, alive.
-        let restarts = matches!(ended, Ok(Some(_)));
+        let restarts = matches!(ended, Ok(true));
         runtime.shutdown_timeout(if restarts { TASKS_END_WITHIN } else { Duration::ZERO });
-        let Some(next) = ended? else { return Ok(()) };
-        config = next;
+        if !ended? {
+            return Ok(());
+        }
     }
 }
 

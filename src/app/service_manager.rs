@@ -13,6 +13,7 @@ use sd_notify::NotifyState;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
+    sync::oneshot,
     time::{interval, timeout},
 };
 use tracing::warn;
@@ -59,18 +60,24 @@ pub(super) async fn extending_start<T>(step: impl Future<Output = T>) -> T {
 /// How long the watchdog is fed from the beginning of such a start. One that takes longer is taken to hang.
 const START_WITHIN: Duration = Duration::from_secs(300);
 
+/// The feed of the watchdog during a start ends when this is dropped.
+pub(super) type StartFeed = oneshot::Sender<()>;
+
 /// Feeds the watchdog of the service manager, if it has one, while the hub starts again: it watches since the hub was ready
-/// for the first time. Goes on for the whole time, beside what [`is_serving`] feeds.
-pub(super) fn feed_at_restart() {
+/// for the first time. Once the hub serves, [`is_serving`] feeds it.
+pub(super) fn feed_at_restart() -> StartFeed {
+    let (start, is_over) = oneshot::channel();
     let period = sd_notify::watchdog_enabled().filter(|period| !period.is_zero());
     if let Some(period) = period.filter(|_| supervisor::has_restarted()) {
-        let feeding = feed_start(period, || notify(&[NotifyState::Watchdog]));
+        let feeding = feed_start(period, is_over, || notify(&[NotifyState::Watchdog]));
         supervisor::spawn("watchdog", Lifetime::Finite, feeding);
     }
+    start
 }
 
-async fn feed_start(period: Duration, feed: impl Fn()) {
-    timeout(START_WITHIN, feed_watchdog(period, |_| future::ready(None), feed)).await.ok();
+async fn feed_start(period: Duration, is_over: oneshot::Receiver<()>, feed: impl Fn()) {
+    let feeding = timeout(START_WITHIN, feed_watchdog(period, |_| future::ready(None), feed));
+    tokio::select! { _ = feeding => {}, _ = is_over => {} }
 }
 
 /// A request that needs no key.
@@ -187,10 +194,25 @@ mod tests {
     async fn watchdog_is_fed_for_some_minutes_of_a_start() {
         let (began, fed) = (Instant::now(), RefCell::new(Vec::new()));
         let feed = || fed.borrow_mut().push(began.elapsed().as_secs());
-        feed_start(Duration::from_secs(60), feed).await;
+        let (_start, is_over) = oneshot::channel();
+        feed_start(Duration::from_secs(60), is_over, feed).await;
         let expected: Vec<_> = (0..START_WITHIN.as_secs()).step_by(15).collect();
         assert!(fed.borrow().starts_with(&expected), "{fed:?}");
         assert_eq!(began.elapsed().as_secs(), START_WITHIN.as_secs(), "it is bounded");
+    }
+
+    /// Then only parts that respond feed it.
+    #[tokio::test(start_paused = true)]
+    async fn watchdog_is_not_fed_for_a_start_that_is_over() {
+        let (began, fed) = (Instant::now(), Cell::new(0));
+        let (start, is_over) = oneshot::channel();
+        let starting = async {
+            sleep(Duration::from_secs(40)).await;
+            drop(start);
+        };
+        let feed = || fed.set(fed.get() + 1);
+        tokio::join!(feed_start(Duration::from_secs(60), is_over, feed), starting);
+        assert_eq!((began.elapsed().as_secs(), fed.get()), (40, 3));
     }
 
     #[tokio::test]

@@ -157,6 +157,12 @@ async fn full_disk_is_reported_and_does_not_delay_the_stop() {
     let readiness = hub.get("/readyz").await;
     assert_eq!(readiness.status, 503);
     assert!(readiness.body.contains("No space left on device"), "{readiness:?}");
+    assert_eq!(board(&hub, &key).await, before, "a new reader gets what the log has");
+    let token = format!("Token {key}");
+    let path = "/stream/v1/channels/football";
+    let image = hub.request("GET", path, &[("authorization", &token)]).await;
+    assert_eq!((image.status, &image.json()["seq"]), (200, &before["seq"]), "{image:?}");
+    assert!(image.header("x-matchwire-stale-since").is_some(), "{image:?}");
     let line = br#"{"sport":"hockey","match":"m","fact":{"fixture":{}}}"#;
     let token = format!("Token {feed}");
     let pushed = hub.post("/ingest/v1/acme", &[("authorization", &token)], line).await;

@@ -164,6 +164,11 @@ impl Session {
         !epoch.is_empty()
     }
 
+    /// Requests a name or pattern again so long after the last frame, although the hub refuses it.
+    pub fn request_again(&mut self, name: &str, after: Millis) {
+        self.retries.insert(name.to_owned(), self.last_frame_at.saturating_add(after));
+    }
+
     /// Returns what has to be performed, in order, and forgets it.
     pub fn outputs(&mut self) -> Vec<Output> {
         mem::take(&mut self.outputs)

@@ -39,6 +39,7 @@ mod watch;
 
 use std::{fmt, time::Duration};
 
+use futures_util::future::join_all;
 use sqlx::{
     Any, AnyConnection, ConnectOptions, Connection, Executor, Transaction,
     any::{AnyConnectOptions, AnyPoolOptions},
@@ -186,6 +187,15 @@ impl Database {
         let mut tx = self.begin().await?;
         migrations::run(&mut tx, is_sqlite).await?;
         Ok(tx.commit().await?)
+    }
+
+    /// Opens as many connections as there may be: requests that come at once then wait for none. To PostgreSQL one takes a
+    /// second on a busy machine. Those that cannot be opened in time are opened when they are needed.
+    pub async fn open_connections(&self) {
+        let connections = &self.pool.connections;
+        let most = connections.options().get_max_connections();
+        // All are held until the last one is there, because one that is released would be given out again.
+        drop(join_all((0..most).map(|_| connections.acquire())).await);
     }
 
     /// Begins a write transaction. `IMMEDIATE` in SQLite, because a transaction that reads first

@@ -462,6 +462,23 @@ async fn connection_whose_transaction_was_rolled_back_is_replaced() {
     database.close().await;
 }
 
+/// Clients that come back together after a start must not wait until each connection is made.
+#[tokio::test]
+async fn all_connections_are_open_before_requests_come() {
+    on_each(async |database| {
+        let config = DatabaseConfig { connections_max: 3, ..DatabaseConfig::default() };
+        let warm = Database::open_with(database.name(), &config).await.unwrap();
+        warm.open_connections().await;
+        assert_eq!(warm.pool().connections.size(), 3);
+        // None is held any longer.
+        let pool = warm.pool();
+        let (first, second, third) = tokio::join!(pool.acquire(), pool.acquire(), pool.acquire());
+        drop((first.unwrap(), second.unwrap(), third.unwrap()));
+        warm.close().await;
+    })
+    .await;
+}
+
 /// An account that has as many connections as it may leaves the others to everyone else.
 #[tokio::test]
 async fn connections_are_shared_between_accounts() {

@@ -250,8 +250,7 @@ impl Hub {
             return Some(hash.clone());
         }
         work.spent += image.frame.len();
-        let frame = image.frame;
-        let hash = DocumentHash::new(frame, |image| hash_of_image(image).into());
+        let hash = document_hash(image.frame);
         entry.hash = Some((image.seq, hash.clone()));
         Some(hash)
     }
@@ -290,6 +289,11 @@ impl Hub {
         self.channel_mut(subject)?.image = Some((head, frame.clone()));
         Some(ChannelImage { epoch, seq: head, frame })
     }
+}
+
+/// The hash of the document in an `image` frame.
+pub(crate) fn document_hash(frame: Bytes) -> DocumentHash {
+    DocumentHash::new(frame, |image| hash_of_image(image).into())
 }
 
 /// The SHA-256 of the document in an `image` frame, in canonical form (RFC 8785), in hexadecimal digits.

@@ -1,20 +1,23 @@
 //! The committer: appends the writer's turns to the log, and only then shows them to anyone.
 //!
 //! It takes turns and answers in the order in which the writer made them. Turns that wait are appended
-//! together. If the log refuses them, nothing is shown until it takes them: the writer waits, and with it
-//! the feeds.
+//! together. If the log refuses them, nothing of them is shown until it takes them: the feeds wait, and readers get what
+//! the log has ([`UnloggedChanges`]).
+
+mod unlogged;
 
 use std::{
+    collections::VecDeque,
     mem,
     sync::{
         Arc,
-        mpsc::{Receiver, SyncSender, TrySendError},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
     },
     time::Duration,
 };
 
 use fanout::{
-    Change, Fanout, Micros,
+    Change, ChannelId, Fanout, Micros,
     catch_up::{Cost, HostResponse, Requester},
     channel::Rate,
     encode,
@@ -22,13 +25,14 @@ use fanout::{
 use log::{AppendError, EncodedRecords, Log, LogPosition, record::Record};
 use metrics::{counter, gauge, histogram};
 use record::{CONSENSUS, Withdrawal, Withdrawals};
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::Instant};
 use tracing::{error, info};
 
+use self::unlogged::UnloggedChanges;
 use crate::{
     catch_up::ChannelImage,
     clock::now,
-    follower::FollowerLag,
+    follower::{FollowerInput, FollowerLag},
     hub::HubInput,
     identity::TakenDecisions,
     log_state::LogState,
@@ -42,18 +46,22 @@ use crate::{
 /// What the writer hands over, in order.
 #[derive(Debug)]
 pub(crate) enum WriterOutput {
-    Turn {
-        turn: Turn,
-        /// When the earliest of its inputs was received, if there are any of sources.
-        oldest: Option<Micros>,
-        /// Decisions of identity that follow from inputs of this turn or of earlier ones.
-        decisions: Option<TakenDecisions>,
-        /// Those of its messages that are traced.
-        traced: Vec<TracedMessage>,
-    },
+    Turn(WriterTurn),
     Answers(Vec<Answer>),
     /// Turns that another node has committed.
     Followed(FollowedTurns),
+}
+
+/// A turn on its way into the log.
+#[derive(Debug)]
+pub(crate) struct WriterTurn {
+    pub turn: Turn,
+    /// When the earliest of its inputs was received, if there are any of sources.
+    pub oldest: Option<Micros>,
+    /// Decisions of identity that follow from inputs of this turn or of earlier ones.
+    pub decisions: Option<TakenDecisions>,
+    /// Those of its messages that are traced.
+    pub traced: Vec<TracedMessage>,
 }
 
 /// Turns that another node has committed, and what this one has made of their inputs.
@@ -70,7 +78,11 @@ pub(crate) enum Answer {
     /// The response comes later.
     Deferred(Requester),
     CaughtUp(oneshot::Sender<(HostResponse, Cost)>, (HostResponse, Cost)),
-    Image(oneshot::Sender<(Option<ChannelImage>, Duration)>, (Option<ChannelImage>, Duration)),
+    Image(
+        ChannelId,
+        oneshot::Sender<(Option<ChannelImage>, Duration)>,
+        (Option<ChannelImage>, Duration),
+    ),
     Pushed(oneshot::Sender<PushAnswer>, PushAnswer),
     Yielded(oneshot::Sender<()>),
     Committed(oneshot::Sender<Option<Micros>>, Option<Micros>),
@@ -95,7 +107,17 @@ const TURNS_TOGETHER_MAX: usize = 128;
 /// The pause before records are offered again to a log that refused them.
 const RETRY_AFTER: Duration = Duration::from_millis(50);
 
+/// Turns and answers that the committer holds while the log refuses records. Beyond it, the writer waits. Few are turns: the
+/// writer takes no inputs meanwhile.
+const HELD_MAX: usize = 1_024;
+
+/// How long the committer waits for an image of the follower.
+const IMAGE_WITHIN: Duration = Duration::from_millis(500);
+
 pub(crate) struct Committer {
+    pub(crate) outputs: Receiver<WriterOutput>,
+    /// Those that it has taken from there, and not committed or answered.
+    pub(crate) held: VecDeque<WriterOutput>,
     pub(crate) log: Box<dyn Log>,
     pub(crate) fanout: Fanout,
     pub(crate) watches: ChannelWatches,
@@ -106,83 +128,62 @@ pub(crate) struct Committer {
 
 /// The queue of the follower. What has no room there is read from the log.
 pub(crate) struct FollowerQueue {
-    pub(crate) queue: SyncSender<Arc<LoggedTurn>>,
+    pub(crate) queue: SyncSender<FollowerInput>,
     /// Whether the log keeps too little for the follower to read, so that it must be waited for.
     pub(crate) waits: bool,
     pub(crate) lag: FollowerLag,
 }
 
-/// A turn on its way into the log.
-struct WaitingTurn {
-    turn: Turn,
-    oldest: Option<Micros>,
-    decisions: Option<TakenDecisions>,
-    traced: Vec<TracedMessage>,
-}
-
 impl Committer {
     /// Runs until the writer has gone and all is committed, or the log cannot be written while the hub stops.
     /// What nobody has seen is then dropped.
-    pub(crate) fn run(mut self, outputs: &Receiver<WriterOutput>) -> Box<dyn Log> {
-        while let Ok(first) = outputs.recv() {
+    pub(crate) fn run(mut self) -> Box<dyn Log> {
+        while let Some(first) = self.held.pop_front().or_else(|| self.outputs.recv().ok()) {
             fault::point();
-            let mut turns = Vec::new();
-            let mut answers = Vec::new();
-            let mut next = Some(first);
-            while let Some(output) = next.take() {
-                match output {
-                    // Answers contain the turns before them, and none of those after.
-                    WriterOutput::Turn { turn, oldest, decisions, traced }
-                        if answers.is_empty() =>
-                    {
-                        turns.push(WaitingTurn { turn, oldest, decisions, traced });
-                        if turns.len() < TURNS_TOGETHER_MAX {
-                            next = outputs.try_recv().ok();
-                        }
-                    }
-                    WriterOutput::Turn { turn, oldest, decisions, traced } => {
-                        if !self.commit(&mut turns) {
-                            return self.log;
-                        }
-                        self.answer(mem::take(&mut answers));
-                        turns.push(WaitingTurn { turn, oldest, decisions, traced });
-                        next = outputs.try_recv().ok();
-                    }
-                    WriterOutput::Answers(more) => {
-                        answers.extend(more);
-                        next = outputs.try_recv().ok();
-                    }
-                    WriterOutput::Followed(followed) => {
-                        if !self.commit(&mut turns) {
-                            return self.log;
-                        }
-                        self.answer(mem::take(&mut answers));
-                        if !self.follow(followed) {
-                            return self.log;
-                        }
-                        next = outputs.try_recv().ok();
-                    }
+            let is_done = match first {
+                WriterOutput::Turn(first) => {
+                    let turns = self.take_turns(first);
+                    self.commit(turns)
                 }
+                WriterOutput::Followed(followed) => self.follow(followed),
+                WriterOutput::Answers(answers) => {
+                    self.answer(answers);
+                    true
+                }
+            };
+            if !is_done {
+                break;
             }
-            if !self.commit(&mut turns) {
-                return self.log;
-            }
-            self.answer(answers);
         }
         self.log
     }
 
-    /// Appends turns and publishes them; false if the log does not take them and the hub stops.
-    fn commit(&mut self, turns: &mut Vec<WaitingTurn>) -> bool {
-        if turns.is_empty() {
-            return true;
+    /// Takes the turns that wait behind a turn, up to the first answer: answers contain the turns before them, and none of
+    /// those after.
+    fn take_turns(&mut self, first: WriterTurn) -> Vec<WriterTurn> {
+        let mut turns = vec![first];
+        while turns.len() < TURNS_TOGETHER_MAX {
+            match self.held.pop_front().or_else(|| self.outputs.try_recv().ok()) {
+                Some(WriterOutput::Turn(turn)) => turns.push(turn),
+                Some(other) => {
+                    self.held.push_front(other);
+                    break;
+                }
+                None => break,
+            }
         }
+        turns
+    }
+
+    /// Appends turns and publishes them; false if the log does not take them and the hub stops.
+    fn commit(&mut self, turns: Vec<WriterTurn>) -> bool {
         self.follower.lag.wait_for_room();
         let end = self.log.end().number;
         let logged = turns.iter().filter(|it| it.turn.is_logged());
         let records: Vec<Record> =
             logged.zip(end + 1..).map(|(it, number)| it.turn.record(number)).collect();
-        if !records.is_empty() && !self.append(|log| log.append(end, &records)) {
+        let unlogged = turns.iter().map(|it| &it.turn);
+        if !records.is_empty() && !self.append(unlogged, |log| log.append(end, &records)) {
             return false;
         }
         let end = self.log.end();
@@ -193,7 +194,7 @@ impl Committer {
         let mut changes: Vec<Change> = Vec::new();
         let mut oldest: Option<Micros> = None;
         let mut all_traced: Vec<TracedMessage> = Vec::new();
-        for WaitingTurn { turn, oldest: received, decisions, mut traced } in turns.drain(..) {
+        for WriterTurn { turn, oldest: received, decisions, mut traced } in turns {
             let is_logged = turn.is_logged();
             let changed = turn.changes.len();
             changes.extend(turn.changes);
@@ -218,7 +219,8 @@ impl Committer {
     fn follow(&mut self, followed: FollowedTurns) -> bool {
         let FollowedTurns { encoded, turns } = followed;
         self.follower.lag.wait_for_room();
-        if !self.append(|log| log.append_encoded(&encoded)) {
+        let unlogged = turns.iter().map(|(_, turn)| turn);
+        if !self.append(unlogged, |log| log.append_encoded(&encoded)) {
             return false;
         }
         let end = encoded.end();
@@ -247,8 +249,13 @@ impl Committer {
         }
     }
 
-    /// Appends records, however long the log cannot be written. False if the hub stops meanwhile.
-    fn append(&mut self, mut append: impl FnMut(&mut dyn Log) -> Result<(), AppendError>) -> bool {
+    /// Appends the records of these turns, however long the log cannot be written. False if the hub stops meanwhile.
+    fn append<'a>(
+        &mut self,
+        mut turns: impl Iterator<Item = &'a Turn>,
+        mut append: impl FnMut(&mut dyn Log) -> Result<(), AppendError>,
+    ) -> bool {
+        let mut unlogged = UnloggedChanges::default();
         let mut failures = 0_u64;
         loop {
             match append(&mut *self.log) {
@@ -262,10 +269,14 @@ impl Committer {
                         gauge!("matchwire_log_refused").set(1.0);
                         self.state.set_refusal(Some(problem.to_string()));
                         self.fanout.set_stale(Some(now()));
+                        turns.by_ref().for_each(|turn| unlogged.add(turn));
+                        for output in mem::take(&mut self.held) {
+                            self.answer_or_hold(output, &mut unlogged);
+                        }
                     }
                     failures += 1;
                     counter!("matchwire_log_retries_total").increment(1);
-                    if self.state.wait_for_abandon(RETRY_AFTER) {
+                    if self.wait_to_retry(&mut unlogged) {
                         error!(
                             "the log could not be written until the end; its sources send what is missing again"
                         );
@@ -290,6 +301,79 @@ impl Committer {
         true
     }
 
+    /// Waits until records are offered to the log again, and answers readers meanwhile. Whether the hub stops.
+    fn wait_to_retry(&mut self, unlogged: &mut UnloggedChanges) -> bool {
+        let until = Instant::now() + RETRY_AFTER;
+        let left = || until.saturating_duration_since(Instant::now());
+        while self.held.len() < HELD_MAX
+            && !left().is_zero()
+            && let Ok(output) = self.outputs.recv_timeout(left())
+        {
+            self.answer_or_hold(output, unlogged);
+        }
+        self.state.wait_for_abandon(left())
+    }
+
+    /// Answers readers with what the log has. Everything else is held until the log takes records.
+    fn answer_or_hold(&mut self, output: WriterOutput, unlogged: &mut UnloggedChanges) {
+        match &output {
+            WriterOutput::Turn(turn) => unlogged.add(&turn.turn),
+            WriterOutput::Followed(followed) => {
+                followed.turns.iter().for_each(|(_, turn)| unlogged.add(turn));
+            }
+            WriterOutput::Answers(_) => {}
+        }
+        let WriterOutput::Answers(answers) = output else { return self.held.push_back(output) };
+        let (mut ready, mut held) = (Vec::new(), Vec::new());
+        for answer in answers {
+            match self.logged_answer(answer, unlogged) {
+                Ok(answer) => ready.extend(answer),
+                Err(answer) => held.push(answer),
+            }
+        }
+        self.answer(ready);
+        if !held.is_empty() {
+            self.held.push_back(WriterOutput::Answers(held));
+        }
+    }
+
+    /// The answer with what the log has; the answer as it is as an error if it must wait. Without an answer, readers within the
+    /// process learn at once that the hub cannot give one.
+    fn logged_answer(
+        &self,
+        answer: Answer,
+        unlogged: &UnloggedChanges,
+    ) -> Result<Option<Answer>, Answer> {
+        let image_of = |channel: &ChannelId| self.logged_image(channel);
+        match answer {
+            Answer::FanOut(requester, response, cost) => {
+                match unlogged.response(response, image_of) {
+                    Ok(response) => Ok(Some(Answer::FanOut(requester, response, cost))),
+                    Err(response) => Err(Answer::FanOut(requester, response, cost)),
+                }
+            }
+            Answer::CaughtUp(reply, (response, cost)) => {
+                let response = unlogged.response(response, image_of).ok();
+                Ok(response.map(|response| Answer::CaughtUp(reply, (response, cost))))
+            }
+            Answer::Image(channel, reply, (_, used)) if unlogged.has(&channel) => {
+                let image = image_of(&channel).ok();
+                Ok(image.map(|image| Answer::Image(channel, reply, (image, used))))
+            }
+            Answer::Image(..) | Answer::Deferred(_) => Ok(Some(answer)),
+            Answer::Pushed(..) | Answer::Yielded(_) | Answer::Committed(..) => Err(answer),
+        }
+    }
+
+    /// The image of a channel at the end of the log, which the follower has.
+    fn logged_image(&self, channel: &ChannelId) -> Result<Option<ChannelImage>, RecvTimeoutError> {
+        let (reply, image) = sync_channel(1);
+        let (channel, end) = (channel.clone(), self.log.end().number);
+        let sent = self.follower.queue.try_send(FollowerInput::Image { channel, end, reply });
+        sent.map_err(|_| RecvTimeoutError::Timeout)?;
+        image.recv_timeout(IMAGE_WITHIN)
+    }
+
     fn answer(&self, answers: Vec<Answer>) {
         let mut responses = Vec::new();
         for answer in answers {
@@ -300,7 +384,7 @@ impl Committer {
                 }
                 Answer::Deferred(requester) => self.fanout.defer(requester),
                 Answer::CaughtUp(reply, response) => drop(reply.send(response)),
-                Answer::Image(reply, image) => drop(reply.send(image)),
+                Answer::Image(_, reply, image) => drop(reply.send(image)),
                 Answer::Pushed(reply, answer) => drop(reply.send(answer)),
                 Answer::Yielded(reply) => drop(reply.send(())),
                 Answer::Committed(reply, last) => drop(reply.send(last)),
@@ -341,7 +425,7 @@ pub(crate) fn withdrawn(change: &Change) -> Option<Withdrawal> {
 impl FollowerQueue {
     fn put(&self, turn: LoggedTurn) {
         self.lag.add(&turn.record);
-        let turn = Arc::new(turn);
+        let turn = FollowerInput::Turn(Arc::new(turn));
         // The follower is gone if it has failed, and then the process ends.
         if self.waits {
             self.queue.send(turn).ok();
@@ -350,3 +434,6 @@ impl FollowerQueue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@ use std::{
     sync::{
         Arc, Condvar, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
-        mpsc::{Receiver, RecvTimeoutError},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender},
     },
     thread,
     time::Duration,
@@ -171,6 +171,18 @@ pub struct FollowerEnd<C> {
     pub state: Option<SavedState>,
 }
 
+/// What the committer sends to the follower.
+#[derive(Debug)]
+pub enum FollowerInput {
+    Turn(Arc<LoggedTurn>),
+    /// Replies with the image of a channel as it is after the record `end`. If it cannot, it drops the reply.
+    Image {
+        channel: ChannelId,
+        end: RecordNumber,
+        reply: SyncSender<Option<ChannelImage>>,
+    },
+}
+
 /// Follows the log from a snapshot on.
 pub struct Follower<C> {
     hub: Hub,
@@ -259,7 +271,7 @@ impl<C: LogConsumer> Follower<C> {
         mut self,
         seen: RecordNumber,
         end: RecordNumber,
-        queue: &Receiver<Arc<LoggedTurn>>,
+        queue: &Receiver<FollowerInput>,
     ) -> Result<FollowerEnd<C>, FollowerError> {
         let _guard = LagGuard(self.lag.clone());
         // The history has seen these records before, so it gets only what came of them.
@@ -276,13 +288,17 @@ impl<C: LogConsumer> Follower<C> {
         self.consumer.caught_up();
         loop {
             match queue.recv_timeout(WAIT) {
-                Ok(turn) => {
-                    self.follow(&turn, end)?;
-                    while let Ok(turn) = queue.try_recv() {
-                        self.follow(&turn, end)?;
+                Ok(first) => {
+                    let is_turn = matches!(first, FollowerInput::Turn(_));
+                    self.follow(first, end)?;
+                    while let Ok(input) = queue.try_recv() {
+                        self.follow(input, end)?;
                     }
-                    #[expect(clippy::disallowed_methods, reason = "a thread of its own")]
-                    thread::sleep(PAUSE);
+                    // A reader waits for the next image.
+                    if is_turn {
+                        #[expect(clippy::disallowed_methods, reason = "a thread of its own")]
+                        thread::sleep(PAUSE);
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -296,10 +312,21 @@ impl<C: LogConsumer> Follower<C> {
         Ok(FollowerEnd { consumer, applied, state })
     }
 
-    /// Applies a turn, after the records before it for which the queue had no room. `start`: the last record of the
-    /// time before this process.
-    fn follow(&mut self, turn: &LoggedTurn, start: RecordNumber) -> Result<(), FollowerError> {
-        let LoggedTurn { record, inputs, position } = turn;
+    /// Applies a turn, after the records before it for which the queue had no room, or replies with an image. `start`: the
+    /// last record of the time before this process.
+    fn follow(&mut self, input: FollowerInput, start: RecordNumber) -> Result<(), FollowerError> {
+        let turn = match input {
+            FollowerInput::Turn(turn) => turn,
+            FollowerInput::Image { channel, end, reply } => {
+                self.read_up_to(end, start)?;
+                if self.is_sound {
+                    // The committer may not wait any longer.
+                    reply.try_send(self.hub.image_of(channel.as_str())).ok();
+                }
+                return Ok(());
+            }
+        };
+        let LoggedTurn { record, inputs, position } = &*turn;
         if record.number <= self.applied {
             return Ok(());
         }

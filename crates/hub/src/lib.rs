@@ -93,8 +93,8 @@
 //! | identity decisions waiting to be stored; doubts | 65,536; 10,000 | valid for this run only; the oldest go |
 //! | remembered lines per source; ids of signals | `ingest.ids_max`; 65,536 | the oldest count as new |
 //! | frames of a legacy channel; balls and actions of a match | 256 and `hub.tail_ms`; 30 each | a snapshot; the oldest go |
-//! | turns and answers waiting for the committer | 128 | the writer waits |
-//! | turns waiting for the follower | 1,024 | it reads them from the log |
+//! | turns and answers waiting for the committer; those that it holds while the log refuses records | 128; 1,024 | the writer waits |
+//! | turns waiting for the follower, with requests for images | 1,024 | it reads them from the log; readers wait |
 //! | traces under way or waiting for their receiver | 256 | messages are not traced, and counted |
 //! | requests about test channels | one for each socket | dropped, only while stopping |
 //! | readers waiting for a sequence over HTTP, and those of an account | 1,024; 64 | the oldest gets the current image |

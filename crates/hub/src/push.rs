@@ -6,7 +6,7 @@
 mod deadline;
 mod fingerprints;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 

@@ -357,3 +357,69 @@ fn restore_from(
         Ok(RestoredState { hub: restored, renders_alike, followed, snapshot: position })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{hub::sequence::TailWindow, identity::Identity};
+
+    const SETTINGS: HubSettings = HubSettings {
+        window: TailWindow { bytes: 1 << 20, age_us: 60_000_000 },
+        matches_max: 1,
+        matches_max_per_source: 1,
+        ended_keep_us: 1,
+        stale_after_ms: 1,
+        hold_us: 0,
+    };
+
+    fn no_fresh() -> Hub {
+        panic!("there is a state to restore")
+    }
+
+    /// Applies an input and logs it.
+    fn log_tick(startup: &mut Startup) {
+        let now = now();
+        startup.take(HubInput::Tick { now }, now).expect("the log takes it");
+        startup.end_turn(now).expect("the log takes it");
+    }
+
+    #[test]
+    fn damaged_newest_snapshot_is_skipped_for_the_one_before() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (settings, ids) = (LogSettings::new(folder.path()), PublicIds::default());
+        let start = HubStart {
+            ids: &ids,
+            settings: SETTINGS,
+            signals: SignalSettings::default(),
+            database: "test".to_owned(),
+            restores: true,
+        };
+        let fresh = || {
+            let epochs = Epochs { matches: Epoch(1), feeds: Epoch(2) };
+            let hub = Hub::new(SETTINGS, epochs, Identity::default()).with_ids(ids.clone());
+            hub.with_signals(start.signals.clone())
+        };
+        let mut opened = open(Some(&settings), &start, fresh).expect("a new log");
+        let older = opened.snapshot;
+        log_tick(&mut opened.startup);
+        let store = opened.snapshots.take().expect("the log is in files");
+        let position = opened.startup.records().end();
+        let state = recovery::save(opened.startup.hub());
+        let format = recovery::SNAPSHOT_FORMAT;
+        store.write(position, format, &state).expect("there is room");
+        log_tick(&mut opened.startup);
+        let published = recovery::save(opened.startup.hub());
+        drop(opened);
+        let reopened = open(Some(&settings), &start, no_fresh).expect("a log with two snapshots");
+        assert_eq!(reopened.snapshot, position.at);
+        drop(reopened);
+        let newest = folder.path().join(format!("snapshot-{:020}.state", position.number));
+        let mut bytes = fs::read(&newest).expect("it was written");
+        *bytes.last_mut().expect("it is not empty") ^= 1;
+        fs::write(&newest, bytes).expect("there is room");
+        let reopened = open(Some(&settings), &start, no_fresh).expect("a log with two snapshots");
+        assert_eq!(reopened.snapshot, older);
+        // Byte for byte, so all channels continue in their epochs.
+        assert_eq!(recovery::save(reopened.startup.hub()), published);
+    }
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use base::work::Payer;
 use fanout::{
-    Micros, Seq,
+    ChannelId, Micros, Seq,
     catch_up::{Cost, HostRequest, Requester},
 };
 use rustc_hash::FxHashMap;
@@ -157,7 +157,7 @@ impl DocumentReaders {
                 let bytes = image.as_ref().filter(|_| subject.is_some());
                 let bytes = bytes.map_or(0, |image| image.frame.len());
                 let cost = Cost { bytes, used: used() };
-                (Answer::Image(reply, (image, cost.used)), cost)
+                (Answer::Image(ChannelId::new(channel), reply, (image, cost.used)), cost)
             }
             DocumentRequest::Response { request, reader } => {
                 let response = hub.answer_within(&request, &mut work);

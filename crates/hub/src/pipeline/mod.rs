@@ -4,7 +4,8 @@
 //! One thread is the writer. It takes all inputs that are ready, applies them, flushes the rate
 //! tiers that are due, hands the turn to the committer, and then answers requests. The committer appends
 //! turns to the log, publishes them, and sends the answers, in this order: so an answer comes after every
-//! change it reflects and before all others, and nothing is shown that is not in the log. The follower
+//! change it reflects and before all others, and nothing is shown that is not in the log. While the log refuses records,
+//! inputs wait, and readers get what the log has. The follower
 //! applies the inputs of the log again, for the history and for snapshots.
 //!
 //! [`HubHandle`] sends inputs and requests to the writer. [`Startup`] applies the inputs of the start, and

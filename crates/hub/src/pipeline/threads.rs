@@ -3,7 +3,7 @@
 //! They end one after another: the writer when it is asked to stop, the committer when it has finished what the
 //! writer handed over, and the follower when it has applied all records.
 
-use std::{io, sync::mpsc::sync_channel, thread};
+use std::{collections::VecDeque, io, sync::mpsc::sync_channel, thread};
 
 use fanout::Fanout;
 use log::{Log, LogPosition};
@@ -108,6 +108,8 @@ pub fn start<C: LogConsumer + 'static>(
         follower.run(opened_at, end, &queue).unwrap_or_else(|problem| unreadable(&problem))
     })?;
     let committer = Committer {
+        outputs: waiting,
+        held: VecDeque::new(),
         log,
         fanout: parts.fanout,
         watches: receivers.watches.clone(),
@@ -116,14 +118,15 @@ pub fn start<C: LogConsumer + 'static>(
         state: state.clone(),
     };
     let committer =
-        supervisor::thread("log", Lifetime::UntilStop, move || EndedLog(committer.run(&waiting)))?;
+        supervisor::thread("log", Lifetime::UntilStop, move || EndedLog(committer.run()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let (told, link) = ((parts.decisions, parts.states), receivers.link.clone());
     let (quarantine, deadlines) = (parts.quarantine, parts.push_deadlines);
     let mut writer = Writer::new(builder, quarantine, told, deadlines, outputs, parts.leads, link)?;
     writer.trace_with(parts.tracer);
+    let log_state = state.clone();
     let writer = supervisor::thread("writer", Lifetime::UntilStop, move || {
-        runtime.block_on(writer.run(receivers));
+        runtime.block_on(writer.run(receivers, log_state));
     })?;
     Ok(Running { writer, committer, follower, state })
 }

@@ -35,13 +35,14 @@ use super::{
 };
 use crate::{
     clock::now,
-    commit::{Answer, FollowedTurns, WriterOutput},
+    commit::{Answer, FollowedTurns, WriterOutput, WriterTurn},
     forward::LegacyUse,
     hub::{
         ApplyError, HubInput,
         feeds::{Source, SourceNumber},
     },
     identity::DecisionWriter,
+    log_state::LogState,
     push::{self, PushDeadlines, PushOrder},
     quarantine::Quarantine,
     sources::states::StateHistory,
@@ -143,7 +144,8 @@ impl Writer {
         self.tracer = tracer;
     }
 
-    pub(super) async fn run(mut self, receivers: HubReceivers) {
+    /// While the log refuses records, inputs wait and requests are answered.
+    pub(super) async fn run(mut self, receivers: HubReceivers, log_state: LogState) {
         let HubReceivers { mut inputs, mut requests, mut driver, leadership, .. } = receivers;
         let mut tick = tokio::time::interval(TICK_EVERY);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -152,39 +154,30 @@ impl Writer {
         let mut clock_steps = ClockSteps::new();
         loop {
             let mut question = None;
+            let takes_inputs = log_state.refused_since().is_none();
             let hub = &self.builder.hub;
             let late_at = hub.feeds_late_at().filter(|_| self.driver.leads());
-            let due = [hub.tiers_due(), late_at, self.documents.due()];
-            let due = due.into_iter().flatten().min();
+            let due = [hub.tiers_due(), late_at].map(|due| due.filter(|_| takes_inputs));
+            let due = due.into_iter().chain([self.documents.due()]).flatten().min();
             tokio::select! {
                 Some(request) = requests.recv() => question = Some(request),
-                Some(input) = inputs.recv() => self.input(input),
-                Some(input) = driver.recv() => {
+                Some(input) = inputs.recv(), if takes_inputs => self.input(input),
+                // A leader takes the order to follow.
+                Some(input) = driver.recv(), if takes_inputs || self.driver.leads() => {
                     let follows = matches!(input, DriverInput::Records(_));
                     self.drive(input);
                     leadership.set(self.driver.leads(), follows);
                 }
-                _ = tick.tick() => self.tick(),
+                _ = tick.tick() => if takes_inputs { self.tick() } else { self.end_waits() },
                 () = std::future::ready(()), if !self.due.is_empty() => {}
                 () = until(due.unwrap_or_default()), if due.is_some() => {}
             }
-            let ready = || inputs.try_recv().ok();
-            iter::from_fn(ready).take(INPUTS_PER_TURN).for_each(|input| self.input(input));
-            let by = clock_steps.report();
-            let now = self.time();
-            if self.driver.leads() {
-                // A jump of the clock is not silence of a source.
-                if by > 0 {
-                    self.builder.take(HubInput::ClockJumped { by, now });
-                }
-                // A source with inputs waiting here is not silent.
-                let late_at = self.builder.hub.feeds_late_at();
-                if inputs.is_empty() && late_at.is_some_and(|late| late <= now) {
-                    self.builder.take(HubInput::CheckFeeds { now });
-                }
+            if takes_inputs {
+                let ready = || inputs.try_recv().ok();
+                iter::from_fn(ready).take(INPUTS_PER_TURN).for_each(|input| self.input(input));
+                self.finish_inputs(clock_steps.report(), inputs.is_empty());
             }
-            self.flush_tiers();
-            self.end_turn();
+            let now = self.time();
             for request in self.documents.take_due(now) {
                 self.answer_request(request);
             }
@@ -207,6 +200,24 @@ impl Writer {
             }
             self.hand_over_answers();
         }
+    }
+
+    /// Ends a turn. `by`: how far the clock has jumped forward; `has_all`: no input waits.
+    fn finish_inputs(&mut self, by: Micros, has_all: bool) {
+        let now = self.time();
+        if self.driver.leads() {
+            // A jump of the clock is not silence of a source.
+            if by > 0 {
+                self.builder.take(HubInput::ClockJumped { by, now });
+            }
+            // A source with inputs waiting here is not silent.
+            let late_at = self.builder.hub.feeds_late_at();
+            if has_all && late_at.is_some_and(|late| late <= now) {
+                self.builder.take(HubInput::CheckFeeds { now });
+            }
+        }
+        self.flush_tiers();
+        self.end_turn();
     }
 
     /// The time of the next input.
@@ -395,7 +406,7 @@ impl Writer {
             let decisions =
                 self.driver.leads().then(|| self.decisions.take_from(identity)).flatten();
             let traced = mem::take(&mut self.traced);
-            self.hand_over(WriterOutput::Turn { turn, oldest, decisions, traced });
+            self.hand_over(WriterOutput::Turn(WriterTurn { turn, oldest, decisions, traced }));
             if has_changes {
                 self.serve_pending_images();
             }

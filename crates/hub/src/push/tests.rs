@@ -9,7 +9,7 @@ use crate::{ids::PublicIds, pipeline};
 const LINE: &[u8] = br#"{"at":1,"sport":"hockey","match":"m","fact":{"fixture":{}}}"#;
 
 /// Limits of a fan-out without sockets.
-fn limits() -> Limits {
+pub(crate) fn limits() -> Limits {
     Limits {
         shards: 1,
         outbox_bytes: 1 << 18,

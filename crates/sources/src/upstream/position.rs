@@ -17,6 +17,9 @@ use client::{Effect, Frame, FrameError, Millis, Output, Session, covers};
 /// reached. After this many beats without a gap the subscription counts as complete.
 const BEATS_ENOUGH: u32 = 3;
 
+/// After this time a channel is requested again for which the other hub had no room.
+const ROOM_WITHIN_MS: Millis = 60_000;
+
 /// The effect of a frame.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct FrameEffect {
@@ -151,6 +154,7 @@ impl ChannelPositions {
                 // There was room for all other channels, so they are not given up.
                 "limit" if self.beats > 0 => {
                     base::log_limited!(warn, ch = name.as_str(), "no room at the upstream hub");
+                    self.session.request_again(&name, ROOM_WITHIN_MS);
                     self.counts.insert(name, 0);
                 }
                 code @ ("bad_channel" | "bad_command" | "limit") => {
@@ -516,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_channel_is_retried_and_a_limit_is_final_until_all_is_complete() {
+    fn a_missing_channel_is_retried_and_a_limit_is_final_until_all_is_complete_and_then_later() {
         let mut source = Source::new(&["football/7"], 0);
         let commands = source.open(&json!({}));
         let refused = |command: &Value, code: &str| {
@@ -530,6 +534,15 @@ mod tests {
         assert_eq!(commands[0]["ch"], "football/7");
         assert_eq!(source.handle(&refused(&commands[0], "limit")), FrameEffect::default());
         assert!(source.is_complete(), "the other channels stay");
+        let refused_at = source.now;
+        let effect = (0..20).map(|_| source.beat(&json!({}))).find(|it| !it.commands.is_empty());
+        let commands = parse(&effect.expect("it is requested again").commands);
+        assert_eq!(commands[0]["ch"], "football/7");
+        assert_eq!(source.now - refused_at, ROOM_WITHIN_MS);
+        source.handle(&json!({"type": "subscribed", "id": commands[0]["id"], "ch": "football/7"}));
+        source.image("football/7", 1);
+        source.beat(&json!({"football/7": 1}));
+        assert!(source.is_complete(), "there is room now");
         let commands = source.open(&json!({}));
         let effect = source.handle(&refused(&commands[0], "limit"));
         assert_eq!(effect.refused.as_deref(), Some("football/7: limit"));

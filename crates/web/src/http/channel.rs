@@ -1,6 +1,6 @@
 //! The images of channels over HTTP: the whole document, as a socket sends it.
 
-use std::{sync::Arc, time::Duration};
+use std::{future, sync::Arc, time::Duration};
 
 use axum::{
     Extension,
@@ -10,10 +10,10 @@ use axum::{
 use fanout::{Seq, channel::Pattern, encode::payload};
 use hyper::{
     HeaderMap, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue},
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue},
 };
 use serde::Deserialize;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use super::{Shared, error::HttpError};
 use crate::{catch_up::ChannelImage, clock::wall, etag};
@@ -22,8 +22,8 @@ use accounts::Caller;
 /// How long `?at_least=` waits for a sequence that is not published yet.
 const AT_LEAST_WAIT: Duration = Duration::from_secs(5);
 
-/// How long the log must not have taken records until a request is refused rather than left waiting for it.
-const PAUSED_MIN: Duration = Duration::from_secs(1);
+/// Since when the log takes no records, in microseconds, if it does not: nothing newer is shown.
+const STALE_SINCE: HeaderName = HeaderName::from_static("x-matchwire-stale-since");
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct AtLeast {
@@ -39,7 +39,10 @@ pub(crate) struct AtLeast {
         ("channel" = String, Path, description = "The name of one channel; do not escape its slashes", example = "football"),
         ("at_least" = Option<u64>, Query, description = "Wait up to 5 seconds for this sequence"),
     ),
-    responses((status = 200, description = "The `image` frame", body = ImageFrame))
+    responses((
+        status = 200, description = "The `image` frame", body = ImageFrame,
+        headers(("X-Matchwire-Stale-Since" = u64, description = "Since when, in microseconds, the hub publishes nothing, if it does not"))
+    ))
 )]
 pub(crate) async fn show(
     State(shared): State<Arc<Shared>>,
@@ -57,7 +60,12 @@ pub(crate) async fn show(
     let decided = shared.parts.admission.entitlement.check_channel(&caller, channel, wall());
     decided.map_err(|denial| shared.denied(denial))?;
     let image = image(&shared, channel, at_least).await?;
-    Ok(answer(request.headers(), &image))
+    let mut response = answer(request.headers(), &image);
+    if let Some(since) = shared.parts.hub.log_state.refused_since() {
+        let since = wall() - i64::try_from(since.elapsed().as_micros()).unwrap_or(i64::MAX);
+        response.headers_mut().insert(STALE_SINCE, since.into());
+    }
+    Ok(response)
 }
 
 /// The image of a channel, at this sequence or a later one if that is published in time.
@@ -70,16 +78,21 @@ pub(crate) async fn image(
     channel: &str,
     at_least: Seq,
 ) -> Result<ChannelImage, HttpError> {
-    let ask = async |at_least| {
-        let image = shared.parts.hub.handle.image_at(channel, at_least).await;
-        image.map_err(|_| HttpError::Unavailable)?.ok_or(HttpError::NotFound)
+    let hub = &shared.parts.hub;
+    let is_refused = || hub.log_state.refused_since().is_some();
+    let ask = async |at_least| match hub.handle.image_at(channel, at_least).await {
+        Ok(image) => image.ok_or(HttpError::NotFound),
+        Err(_) if is_refused() => Err(HttpError::TryLater),
+        Err(_) => Err(HttpError::Unavailable),
     };
-    // Of a hub that has changes that are not in the log, nothing may be shown.
-    let is_paused = |since: Instant| since.elapsed() > PAUSED_MIN;
-    if shared.parts.hub.log_state.refused_since().is_some_and(is_paused) {
-        return Err(HttpError::TryLater);
-    }
-    if let Ok(answer) = timeout(AT_LEAST_WAIT, ask(at_least)).await {
+    let reached = async {
+        match ask(at_least).await {
+            // What was reached is not in the log, and may not be shown.
+            Ok(image) if image.seq < at_least && is_refused() => future::pending().await,
+            answer => answer,
+        }
+    };
+    if let Ok(answer) = timeout(AT_LEAST_WAIT, reached).await {
         return answer;
     }
     // It was not published in time: return the current image.

@@ -30,7 +30,8 @@ const HEADERS: &str = "authorization, content-type, if-none-match";
 /// Response headers that a script may read.
 const EXPOSED: &str = "etag, link, ratelimit, ratelimit-policy, retry-after, www-authenticate, \
                        x-cache-status, x-matchwire-ignored, x-matchwire-integrity, \
-                       x-matchwire-partial, x-matchwire-seq, mcp-session-id";
+                       x-matchwire-partial, x-matchwire-seq, x-matchwire-stale-since, \
+                       mcp-session-id";
 /// How long a browser may cache a preflight, in seconds: the maximum that browsers accept.
 const AGE_MAX: &str = "86400";
 

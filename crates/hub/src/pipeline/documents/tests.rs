@@ -125,7 +125,7 @@ impl World {
         let (answer, cost) = self.readers.answer(&mut self.hub, request, NO_LIMIT, now);
         match answer {
             // The requester may be gone.
-            Answer::Image(reply, image) => drop(reply.send(image)),
+            Answer::Image(_, reply, image) => drop(reply.send(image)),
             Answer::CaughtUp(reply, response) => drop(reply.send(response)),
             answer => panic!("{answer:?}"),
         }
