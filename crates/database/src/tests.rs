@@ -153,7 +153,7 @@ async fn concurrent_programs_create_the_tables_once() {
     let Some(server) = postgres_or_skipped() else { return };
     let empty = PostgresTestDatabase::create_empty(&server).await;
     let opening = std::iter::repeat_with(|| Database::open(&empty.name)).take(8);
-    for opened in futures_util::future::join_all(opening).await {
+    for opened in join_all(opening).await {
         opened.unwrap().close().await;
     }
     empty.drop().await;

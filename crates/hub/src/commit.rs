@@ -326,10 +326,7 @@ impl Committer {
         let WriterOutput::Answers(answers) = output else { return self.held.push_back(output) };
         let (mut ready, mut held) = (Vec::new(), Vec::new());
         for answer in answers {
-            match self.logged_answer(answer, unlogged) {
-                Ok(answer) => ready.extend(answer),
-                Err(answer) => held.push(answer),
-            }
+            ready.extend(self.logged_answer(answer, unlogged, &mut held));
         }
         self.answer(ready);
         if !held.is_empty() {
@@ -337,32 +334,34 @@ impl Committer {
         }
     }
 
-    /// The answer with what the log has; the answer as it is as an error if it must wait. Without an answer, readers within the
-    /// process learn at once that the hub cannot give one.
+    /// The answer with what the log has; `None` if it is held or dropped. Without an answer, readers within the process
+    /// learn at once that the hub cannot give one.
     fn logged_answer(
         &self,
         answer: Answer,
         unlogged: &UnloggedChanges,
-    ) -> Result<Option<Answer>, Answer> {
+        held: &mut Vec<Answer>,
+    ) -> Option<Answer> {
         let image_of = |channel: &ChannelId| self.logged_image(channel);
         match answer {
             Answer::FanOut(requester, response, cost) => {
                 match unlogged.response(response, image_of) {
-                    Ok(response) => Ok(Some(Answer::FanOut(requester, response, cost))),
-                    Err(response) => Err(Answer::FanOut(requester, response, cost)),
+                    Ok(response) => return Some(Answer::FanOut(requester, response, cost)),
+                    Err(response) => held.push(Answer::FanOut(requester, response, cost)),
                 }
             }
             Answer::CaughtUp(reply, (response, cost)) => {
-                let response = unlogged.response(response, image_of).ok();
-                Ok(response.map(|response| Answer::CaughtUp(reply, (response, cost))))
+                let response = unlogged.response(response, image_of).ok()?;
+                return Some(Answer::CaughtUp(reply, (response, cost)));
             }
             Answer::Image(channel, reply, (_, used)) if unlogged.has(&channel) => {
-                let image = image_of(&channel).ok();
-                Ok(image.map(|image| Answer::Image(channel, reply, (image, used))))
+                let image = image_of(&channel).ok()?;
+                return Some(Answer::Image(channel, reply, (image, used)));
             }
-            Answer::Image(..) | Answer::Deferred(_) => Ok(Some(answer)),
-            Answer::Pushed(..) | Answer::Yielded(_) | Answer::Committed(..) => Err(answer),
+            Answer::Image(..) | Answer::Deferred(_) => return Some(answer),
+            Answer::Pushed(..) | Answer::Yielded(_) | Answer::Committed(..) => held.push(answer),
         }
+        None
     }
 
     /// The image of a channel at the end of the log, which the follower has.

@@ -42,7 +42,7 @@ pub(super) fn json(value: &impl Serialize) -> Result<Bytes, ApiError> {
 
 // Apart, so that it is compiled once and not for each type.
 fn not_serialized(error: &serde_json::Error) -> ApiError {
-    base::log_limited!(error, error, "cannot serialize a response");
+    base::log_limited!(error, %error, "cannot serialize a response");
     ApiError::Internal
 }
 
