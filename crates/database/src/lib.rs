@@ -44,6 +44,7 @@ use sqlx::{
     Any, AnyConnection, ConnectOptions, Connection, Executor, Transaction,
     any::{AnyConnectOptions, AnyPoolOptions},
 };
+use tokio::time::timeout;
 
 pub use self::config::DatabaseConfig;
 pub use self::{
@@ -71,6 +72,9 @@ const LIFETIME_MAX: Duration = Duration::from_secs(30 * 60);
 /// How long PostgreSQL may take to answer what was sent last over a connection that is released. Beyond it, a new
 /// connection costs less than the wait of others for this one.
 const LAST_ANSWER_MAX: Duration = Duration::from_secs(2);
+
+/// How long connections are held that are open already while others are opened.
+const OPENING_MAX: Duration = Duration::from_secs(2);
 
 /// Why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -195,7 +199,9 @@ impl Database {
         let connections = &self.pool.connections;
         let most = connections.options().get_max_connections();
         // All are held until the last one is there, because one that is released would be given out again.
-        drop(join_all((0..most).map(|_| connections.acquire())).await);
+        let opening = join_all((0..most).map(|_| connections.acquire()));
+        // Those that are open stay so.
+        timeout(OPENING_MAX, opening).await.ok();
     }
 
     /// Begins a write transaction. `IMMEDIATE` in SQLite, because a transaction that reads first

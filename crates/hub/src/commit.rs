@@ -7,6 +7,7 @@
 mod unlogged;
 
 use std::{
+    cell::Cell,
     collections::VecDeque,
     mem,
     sync::{
@@ -132,6 +133,8 @@ pub(crate) struct FollowerQueue {
     /// Whether the log keeps too little for the follower to read, so that it must be waited for.
     pub(crate) waits: bool,
     pub(crate) lag: FollowerLag,
+    /// It has not given an image in time since the log was last tried.
+    pub(crate) is_late: Cell<bool>,
 }
 
 impl Committer {
@@ -303,6 +306,7 @@ impl Committer {
 
     /// Waits until records are offered to the log again, and answers readers meanwhile. Whether the hub stops.
     fn wait_to_retry(&mut self, unlogged: &mut UnloggedChanges) -> bool {
+        self.follower.is_late.set(false);
         let until = Instant::now() + RETRY_AFTER;
         let left = || until.saturating_duration_since(Instant::now());
         while self.held.len() < HELD_MAX
@@ -329,8 +333,10 @@ impl Committer {
             ready.extend(self.logged_answer(answer, unlogged, &mut held));
         }
         self.answer(ready);
-        if !held.is_empty() {
-            self.held.push_back(WriterOutput::Answers(held));
+        match self.held.back_mut() {
+            _ if held.is_empty() => {}
+            Some(WriterOutput::Answers(last)) => last.append(&mut held),
+            _ => self.held.push_back(WriterOutput::Answers(held)),
         }
     }
 
@@ -347,7 +353,11 @@ impl Committer {
             Answer::FanOut(requester, response, cost) => {
                 match unlogged.response(response, image_of) {
                     Ok(response) => return Some(Answer::FanOut(requester, response, cost)),
-                    Err(response) => held.push(Answer::FanOut(requester, response, cost)),
+                    Err(response) => {
+                        // The requests of others do not wait for it.
+                        self.fanout.defer(requester);
+                        held.push(Answer::FanOut(requester, response, cost));
+                    }
                 }
             }
             Answer::CaughtUp(reply, (response, cost)) => {
@@ -366,11 +376,16 @@ impl Committer {
 
     /// The image of a channel at the end of the log, which the follower has.
     fn logged_image(&self, channel: &ChannelId) -> Result<Option<ChannelImage>, RecvTimeoutError> {
+        if self.follower.is_late.get() {
+            return Err(RecvTimeoutError::Timeout);
+        }
         let (reply, image) = sync_channel(1);
         let (channel, end) = (channel.clone(), self.log.end().number);
         let sent = self.follower.queue.try_send(FollowerInput::Image { channel, end, reply });
         sent.map_err(|_| RecvTimeoutError::Timeout)?;
-        image.recv_timeout(IMAGE_WITHIN)
+        let image = image.recv_timeout(IMAGE_WITHIN);
+        self.follower.is_late.set(image.is_err());
+        image
     }
 
     fn answer(&self, answers: Vec<Answer>) {

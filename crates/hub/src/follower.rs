@@ -319,7 +319,7 @@ impl<C: LogConsumer> Follower<C> {
             FollowerInput::Turn(turn) => turn,
             FollowerInput::Image { channel, end, reply } => {
                 self.read_up_to(end, start)?;
-                if self.is_sound {
+                if self.is_sound && self.applied == end {
                     // The committer may not wait any longer.
                     reply.try_send(self.hub.image_of(channel.as_str())).ok();
                 }

@@ -36,7 +36,12 @@ fn committer_of(log: MemoryLog) -> (Committer, SyncSender<WriterOutput>, Receive
         log: Box::new(log),
         fanout: Fanout::start(limits(), "test", Box::new(hub_handle)).expect("it starts"),
         watches: ChannelWatches::default(),
-        follower: FollowerQueue { queue, waits: false, lag: FollowerLag::default() },
+        follower: FollowerQueue {
+            queue,
+            waits: false,
+            lag: FollowerLag::default(),
+            is_late: Cell::default(),
+        },
         withdrawals: Withdrawals::default(),
         state: LogState::default(),
     };

@@ -57,8 +57,9 @@ impl UnloggedChanges {
                 if !self.has(&start.channel.name) {
                     return Ok(HostResponse::CatchUp(start));
                 }
-                // A reader that resumes has a document already.
-                let wants_image = start.verdict != Verdict::Resumed;
+                // A reader that resumes has a document already. One at a rate would miss the change, which is not
+                // published at rates that nobody had when it was made.
+                let wants_image = start.verdict != Verdict::Resumed && start.lease.is_none();
                 match image_of(&start.channel.name) {
                     Ok(Some(image)) if wants_image && image.epoch == start.channel.epoch => {
                         let ChannelImage { seq, frame, .. } = image;

@@ -3,7 +3,7 @@
 //! They end one after another: the writer when it is asked to stop, the committer when it has finished what the
 //! writer handed over, and the follower when it has applied all records.
 
-use std::{collections::VecDeque, io, sync::mpsc::sync_channel, thread};
+use std::{cell::Cell, collections::VecDeque, io, sync::mpsc::sync_channel, thread};
 
 use fanout::Fanout;
 use log::{Log, LogPosition};
@@ -113,7 +113,12 @@ pub fn start<C: LogConsumer + 'static>(
         log,
         fanout: parts.fanout,
         watches: receivers.watches.clone(),
-        follower: FollowerQueue { queue: follower_queue, waits: parts.follower_is_awaited, lag },
+        follower: FollowerQueue {
+            queue: follower_queue,
+            waits: parts.follower_is_awaited,
+            lag,
+            is_late: Cell::default(),
+        },
         withdrawals: parts.withdrawals,
         state: state.clone(),
     };

@@ -78,6 +78,9 @@ fn epoch_of(round: RoundNumber) -> Epoch {
     Epoch(version.wrapping_mul(1 << 20).wrapping_add(round))
 }
 
+/// The pause before the hub is asked again, which cannot answer while the log refuses records.
+const RETRY_AFTER: Duration = Duration::from_millis(250);
+
 /// Sends requests about test channels to them, and all others to the host.
 #[derive(Debug)]
 pub struct TestHost<H> {
@@ -225,14 +228,20 @@ impl TestChannels {
         if others.is_empty() {
             return respond(located, cost);
         }
-        // There is at most one for each socket, and the hub always answers, unless it stops.
+        // There is at most one for each socket.
         tokio::spawn(async move {
-            let (reply, answer) = oneshot::channel();
-            let request = HostRequest::Locate { channels: others };
-            if hub.requests.send(Request::CatchUp { request, reply }).await.is_err() {
-                return;
-            }
-            let Ok((HostResponse::Located(found), others_cost)) = answer.await else { return };
+            let (found, others_cost) = loop {
+                let (reply, answer) = oneshot::channel();
+                let request = HostRequest::Locate { channels: others.clone() };
+                if hub.requests.send(Request::CatchUp { request, reply }).await.is_err() {
+                    return;
+                }
+                match answer.await {
+                    Ok((HostResponse::Located(found), cost)) => break (found, cost),
+                    Ok(_) => return,
+                    Err(_) => tokio::time::sleep(RETRY_AFTER).await,
+                }
+            };
             for (index, found) in places.into_iter().zip(found) {
                 located[index] = found;
             }
