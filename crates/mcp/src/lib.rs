@@ -38,6 +38,7 @@
 mod admission;
 mod argument;
 mod call;
+mod channels;
 mod config;
 mod days;
 mod direct;
@@ -46,7 +47,6 @@ mod envelope;
 mod fit;
 mod leaders;
 mod listen;
-mod live;
 mod match_lists;
 pub mod mount;
 mod names;
@@ -81,8 +81,8 @@ use tokio_util::sync::CancellationToken;
 pub use self::config::McpConfig;
 use self::{
     admission::Admission,
+    channels::Live,
     envelope::RenderedCache,
-    live::Live,
     mount::MountOptions,
     rest::Rest,
     server::{Server, Shared, SportServer},

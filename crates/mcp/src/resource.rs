@@ -201,7 +201,7 @@ impl Server {
             }
             None => {
                 let id = channel.split('/').nth(1).filter(|_| channel.split('/').count() == 2);
-                let id = id.ok_or_else(|| crate::live::no_channel(channel))?;
+                let id = id.ok_or_else(|| crate::channels::no_channel(channel))?;
                 let address = match self.kind.product {
                     Product::Football => format!("/api/v2/events/{id}/"),
                     product => {

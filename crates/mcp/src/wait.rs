@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::{
+    channels::{Changes, Live, no_channel},
     fit,
-    live::{Changes, Live, no_channel},
     refusal::Refusal,
 };
 

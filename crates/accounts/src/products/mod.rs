@@ -4,13 +4,13 @@
 
 mod catalogue;
 mod country;
-mod prices;
+mod current_catalogue;
 mod product;
 
 pub(crate) use self::catalogue::end_of_day;
 pub use self::{
     catalogue::{Catalogue, DAYS_PER_MONTH, Price, TERMS},
     country::{Country, InvalidCountry},
-    prices::Prices,
+    current_catalogue::Prices,
     product::Product,
 };

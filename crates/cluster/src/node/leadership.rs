@@ -21,9 +21,9 @@ use tracing::{info, warn};
 
 use super::{
     Cluster, ClusterFailure, FORMATS, JoinedNode,
-    heard::Heard,
     isolation::ClientService,
     join::{StreamPosition, append_term},
+    leader_view::Heard,
     readers::ReadIndex,
 };
 use crate::{

@@ -5,9 +5,9 @@
 //! away when the node is cut off or drained. `peers` answers other nodes, with `digests` of its documents among others.
 
 mod digests;
-mod heard;
 mod isolation;
 mod join;
+mod leader_view;
 mod leadership;
 mod peers;
 mod readers;

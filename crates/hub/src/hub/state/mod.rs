@@ -10,6 +10,7 @@ mod book;
 mod consensus;
 mod contribution;
 mod coverage;
+mod export_marks;
 mod football;
 mod goals;
 mod guard;
@@ -21,7 +22,6 @@ mod primary;
 mod race;
 mod scoreboard;
 mod tennis;
-mod touched;
 
 use std::sync::Arc;
 
@@ -43,6 +43,7 @@ pub use self::{
         ConsensusPrice,
     },
     contribution::{MatchMember, ProviderContribution},
+    export_marks::Touched,
     football::{Football, FootballEvent, FootballPart, IncidentEntry, MatchClock, PlayerTally},
     guard::{Guard, GuardChange, HoldReason},
     market::{Ladder, LadderKind, Market, Selection, SelectionExtras, Transition},
@@ -51,7 +52,6 @@ pub use self::{
     race::{RaceEvent, RacePart, Racing},
     scoreboard::{ScoreboardEvent, ScoreboardPart, Scores},
     tennis::{PlayedPoint, PointEndings, Tennis, TennisEvent, TennisPart, number},
-    touched::Touched,
 };
 
 /// One match: its fixture, its state of play, and the bookmakers' books.
