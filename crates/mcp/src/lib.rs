@@ -68,7 +68,7 @@ use std::{convert::Infallible, fmt, sync::Arc};
 use accounts::{
     Accounts,
     limits::Limits,
-    products::{Prices, Product},
+    products::{CurrentCatalogue, Product},
     usage::Meter,
 };
 use axum::{Router, body::Body, extract::Request};
@@ -81,7 +81,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::config::McpConfig;
 use self::{
     admission::Admission,
-    channels::Live,
+    channels::Channels,
     envelope::RenderedCache,
     mount::MountOptions,
     rest::Rest,
@@ -99,7 +99,7 @@ pub struct McpParts {
     pub history: History,
     pub hub: HubHandle,
     pub accounts: Accounts,
-    pub prices: Prices,
+    pub prices: CurrentCatalogue,
     pub limits: Limits,
     pub meter: Meter,
     /// Where clients reach the hub, without a trailing slash.
@@ -146,7 +146,7 @@ pub fn routes<S: Clone + Send + Sync + 'static>(parts: McpParts, openapi: &Value
     let options = mount_options(&parts);
     let shared = Arc::new(Shared {
         rest: Rest::new(parts.rest.clone()),
-        live: Live::new(parts.hub.clone()),
+        channels: Channels::new(parts.hub.clone()),
         admission: Admission {
             accounts: parts.accounts.clone(),
             prices: parts.prices.clone(),

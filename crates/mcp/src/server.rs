@@ -27,7 +27,7 @@ use crate::{
     McpParts,
     admission::Admission,
     call::{self, Call},
-    channels::Live,
+    channels::Channels,
     documents::Documents,
     envelope::{DataState, RenderedCache, ToolResult},
     listen::{LiveLists, PendingSubscription},
@@ -45,7 +45,7 @@ use crate::{
 pub(crate) struct Shared {
     pub parts: McpParts,
     pub rest: Rest,
-    pub live: Live,
+    pub channels: Channels,
     pub admission: Admission,
     pub waits: Slots,
     pub listens: Slots,

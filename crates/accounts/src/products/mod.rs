@@ -1,6 +1,6 @@
 //! Products, the add-ons they require, and prices.
 //!
-//! No store, no clock, no HTTP: `now` comes in. Only [`Prices`] changes.
+//! No store, no clock, no HTTP: `now` comes in. Only [`CurrentCatalogue`] changes.
 
 mod catalogue;
 mod country;
@@ -11,6 +11,6 @@ pub(crate) use self::catalogue::end_of_day;
 pub use self::{
     catalogue::{Catalogue, DAYS_PER_MONTH, Price, TERMS},
     country::{Country, InvalidCountry},
-    current_catalogue::Prices,
+    current_catalogue::CurrentCatalogue,
     product::Product,
 };

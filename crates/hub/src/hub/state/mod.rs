@@ -43,7 +43,7 @@ pub use self::{
         ConsensusPrice,
     },
     contribution::{MatchMember, ProviderContribution},
-    export_marks::Touched,
+    export_marks::ExportMarks,
     football::{Football, FootballEvent, FootballPart, IncidentEntry, MatchClock, PlayerTally},
     guard::{Guard, GuardChange, HoldReason},
     market::{Ladder, LadderKind, Market, Selection, SelectionExtras, Transition},
@@ -76,7 +76,7 @@ pub struct Match {
     /// When it ended.
     pub ended_at: Option<Micros>,
     /// What has changed since the last export.
-    pub touched: Touched,
+    pub touched: ExportMarks,
 }
 
 /// The state of play, by sport.
@@ -216,7 +216,7 @@ impl Match {
             standby_books: Vec::new(),
             consensus: Consensus::default(),
             ended_at: None,
-            touched: Touched::all(),
+            touched: ExportMarks::all(),
         }
     }
 
