@@ -69,7 +69,7 @@ pub struct FrameOrigin {
 
 /// The state of a reader whose queued frames of a channel were removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Withdrawn {
+pub struct Withdrawal {
     /// The position of its document; `None` if it has none.
     pub before: Option<Position>,
     /// It has been told to expect an image, and cannot go on from its position.
@@ -251,7 +251,7 @@ impl Outbox {
     /// Removes the frames of a channel that have not been partly written. Without `image`, its last image
     /// and everything before it stay, unless that image is for a resync. Returns the reader's state without the removed
     /// frames, or `None` if there were none.
-    pub fn withdraw(&mut self, channel: u32, image: bool) -> Option<Withdrawn> {
+    pub fn withdraw(&mut self, channel: u32, image: bool) -> Option<Withdrawal> {
         let (mut count, mut bytes, mut withdrawn) = (0, 0, None);
         let is_image = |queued: &QueuedFrame| {
             queued.origin().is_some_and(|it| it.channel == channel && it.before.is_none())
@@ -264,7 +264,7 @@ impl Outbox {
                 queued.origin().filter(|it| it.channel == channel && count > first);
             let Some(origin) = origin_of_channel else { return true };
             let FrameOrigin { before, is_resync, .. } = origin;
-            withdrawn = withdrawn.or(Some(Withdrawn { before, needs_image: is_resync }));
+            withdrawn = withdrawn.or(Some(Withdrawal { before, needs_image: is_resync }));
             bytes += queued.frame.len();
             false
         });

@@ -20,7 +20,7 @@ use crate::{
     telemetry::{self, LogFilter, TelemetryError},
     with_causes,
 };
-use accounts::{limits::Limits, products::Prices};
+use accounts::{limits::Limits, products::CurrentCatalogue};
 use base::{clock::wall, supervisor};
 use history::query::Competitions;
 use sources::config::SourceConfig;
@@ -32,7 +32,7 @@ pub(super) struct ReloadedParts {
     /// `None` without TLS.
     pub certificate: Option<Arc<CurrentCertificate>>,
     pub limits: Limits,
-    pub prices: Prices,
+    pub prices: CurrentCatalogue,
     pub competitions: Competitions,
 }
 

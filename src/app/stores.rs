@@ -6,7 +6,7 @@ use super::{
     service_manager,
     stopping::{RunningPart, StopDeadline},
 };
-use accounts::{Accounts, AccountsError, products::Prices};
+use accounts::{Accounts, AccountsError, products::CurrentCatalogue};
 use base::clock::wall;
 use database::{Database, Fence};
 use history::{
@@ -26,7 +26,7 @@ use web::entitlement::Entitlement;
 /// The open stores. All but the run of the demo are handles, whose clones share what they hold.
 pub(super) struct Stores {
     pub accounts: Accounts,
-    pub prices: Prices,
+    pub prices: CurrentCatalogue,
     pub entitlement: Entitlement,
     /// `None` unless the demo or a load is played.
     pub demo_key: Option<String>,
@@ -60,7 +60,8 @@ impl Stores {
         let accounts =
             Accounts::new(database.map_err(AccountsError::from)?, &config.accounts).await?;
         let database = accounts.database();
-        let prices = Prices::new(config.products.catalogue().expect("the settings were checked"));
+        let prices =
+            CurrentCatalogue::new(config.products.catalogue().expect("the settings were checked"));
         let demo_key = demo_key(&accounts, mode).await?;
         #[cfg(feature = "demo")]
         let demo = super::demo::resume_or_start(context, &accounts).await?;

@@ -8,8 +8,8 @@ use std::{
 };
 
 use cluster::{
-    Beat, Beats, CLOCK_UNFIT_US, ClusterError, Heard, PeerError, PeerRequest, Peers, Stream,
-    StreamError, StreamState,
+    Beat, Beats, CLOCK_UNFIT_US, ClusterError, PeerError, PeerRequest, Peers, Stream, StreamError,
+    StreamState,
 };
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
@@ -142,7 +142,7 @@ async fn nodes(stream: &Stream) -> Result<Vec<Beat>, ClusterCommandError> {
     let mut beats = Beats::subscribe(stream).await?;
     let until = Instant::now() + LISTEN;
     while timeout_at(until, beats.changed()).await.is_ok() {}
-    let mut nodes: Vec<Beat> = beats.all().into_iter().map(|Heard { beat, .. }| beat).collect();
+    let mut nodes: Vec<Beat> = beats.all().into_iter().map(|received| received.beat).collect();
     mark_deposed(&mut nodes);
     // It would not take the lead.
     let is_unfit = |node| beats.clock_offset(node).is_some_and(|it| it.abs() >= CLOCK_UNFIT_US);

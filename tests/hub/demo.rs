@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use accounts::products::{Catalogue, Prices};
+use accounts::products::{Catalogue, CurrentCatalogue};
 use axum::{
     Router,
     body::{Body, to_bytes},
@@ -100,7 +100,7 @@ impl Demo {
             predictor: Predictor::default(),
             public_url: "http://hub.example".into(),
             configured_url: true,
-            prices: Prices::new(catalogue),
+            prices: CurrentCatalogue::new(catalogue),
         };
         let router = TowerToHyperService::new(rest::routes::<()>(parts.into()));
         Self { router, _folder: folder }

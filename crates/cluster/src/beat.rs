@@ -73,7 +73,7 @@ pub struct Beat {
 
 /// A beat, and when it arrived.
 #[derive(Debug, Clone)]
-pub struct Heard {
+pub struct ReceivedBeat {
     pub beat: Beat,
     pub at: Instant,
     /// By how much the clock of its node was ahead of this one's, less the time that it was on its way.
@@ -88,7 +88,7 @@ pub struct Beats {
     _task: Arc<Task>,
 }
 
-type Nodes = BTreeMap<String, Heard>;
+type Nodes = BTreeMap<String, ReceivedBeat>;
 
 impl Beats {
     /// Subscribes to the beats of all nodes, this one too. The subscription ends when the last clone is dropped.
@@ -102,7 +102,7 @@ impl Beats {
         let mut beats = subscribed.map_err(|_| StreamError::Ended)?;
         let nodes = Arc::new(Mutex::new(Nodes::new()));
         let (changed, changes) = watch::channel(0_u64);
-        let heard = nodes.clone();
+        let shared = nodes.clone();
         let task = tokio::spawn(async move {
             let mut forget = interval(BEAT_INTERVAL);
             forget.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -113,10 +113,10 @@ impl Beats {
                         Some(message) => {
                             let node = message.subject.rsplit('.').next().unwrap_or_default();
                             let beat = read_beat(node, &message.payload);
-                            beat.is_some_and(|beat| hear(&mut lock(&heard), beat, Instant::now()))
+                            beat.is_some_and(|beat| hear(&mut lock(&shared), beat, Instant::now()))
                         }
                     },
-                    now = forget.tick() => forget_silent(&mut lock(&heard), now),
+                    now = forget.tick() => forget_silent(&mut lock(&shared), now),
                 };
                 if is_changed {
                     changed.send_modify(|count| *count += 1);
@@ -128,19 +128,19 @@ impl Beats {
 
     /// The node that leads: of those that say so, the one with the greatest term.
     #[must_use]
-    pub fn leader(&self) -> Option<Heard> {
+    pub fn leader(&self) -> Option<ReceivedBeat> {
         let nodes = lock(&self.nodes);
         let now = Instant::now();
-        let leaders = nodes.values().filter(|heard| heard.beat.leads && heard.is_recent(now));
-        leaders.max_by_key(|heard| (heard.beat.term, heard.at)).cloned()
+        let leaders = nodes.values().filter(|it| it.beat.leads && it.is_recent(now));
+        leaders.max_by_key(|received| (received.beat.term, received.at)).cloned()
     }
 
     /// All nodes, by name.
     #[must_use]
-    pub fn all(&self) -> Vec<Heard> {
+    pub fn all(&self) -> Vec<ReceivedBeat> {
         let nodes = lock(&self.nodes);
         let now = Instant::now();
-        nodes.values().filter(|heard| heard.is_recent(now)).cloned().collect()
+        nodes.values().filter(|received| received.is_recent(now)).cloned().collect()
     }
 
     /// By how many microseconds the clock of a node is ahead of the median of all nodes' clocks, to within the time that
@@ -148,8 +148,8 @@ impl Beats {
     #[must_use]
     pub fn clock_offset(&self, node: &str) -> Option<Micros> {
         let nodes = self.all();
-        let local = nodes.iter().find(|heard| heard.beat.node == node)?.ahead;
-        Some(local - median(nodes.iter().map(|heard| heard.ahead).collect())?)
+        let local = nodes.iter().find(|received| received.beat.node == node)?.ahead;
+        Some(local - median(nodes.iter().map(|received| received.ahead).collect())?)
     }
 
     /// Waits for the next beat, or until a node is gone. Each clone waits for itself, from its creation or its last
@@ -168,7 +168,7 @@ fn median(mut values: Vec<Micros>) -> Option<Micros> {
     (values.len() >= 3).then(|| values[values.len() / 2])
 }
 
-impl Heard {
+impl ReceivedBeat {
     fn is_recent(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.at) < BEAT_TIMEOUT
     }
@@ -240,14 +240,14 @@ fn hear(nodes: &mut Nodes, beat: Beat, at: Instant) -> bool {
         return false;
     }
     let ahead = beat.at.saturating_sub(now());
-    nodes.insert(beat.node.clone(), Heard { beat, at, ahead });
+    nodes.insert(beat.node.clone(), ReceivedBeat { beat, at, ahead });
     true
 }
 
 /// Returns whether a node is gone.
 fn forget_silent(nodes: &mut Nodes, now: Instant) -> bool {
     let before = nodes.len();
-    nodes.retain(|_, heard| heard.is_recent(now));
+    nodes.retain(|_, received| received.is_recent(now));
     nodes.len() != before
 }
 

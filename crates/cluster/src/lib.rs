@@ -78,13 +78,13 @@ pub mod stream;
 
 #[cfg(feature = "nats")]
 pub use self::{
-    beat::{Beat, BeatSender, Beats, CLOCK_UNFIT_US, Heard},
+    beat::{Beat, BeatSender, Beats, CLOCK_UNFIT_US, ReceivedBeat},
     connection::ClusterError,
     message::{Body, Formats, Message, MessageError, Part, Records},
     peer::{ChannelDigest, PeerError, PeerHandler, PeerReply, PeerRequest, Peers, SnapshotInfo},
     stream::{
-        AppendError, EndReader, Followed, Following, Stored, Stream, StreamEnd, StreamError,
-        StreamState, Unavailable,
+        AppendError, EndReader, Following, Stream, StreamEnd, StreamEntry, StreamError,
+        StreamState, Unavailable, WholeMessage,
     },
 };
 pub use self::{

@@ -6,7 +6,7 @@ use accounts::{
     Accounts, Caller, KeyId,
     access::{self, Resource},
     limits::{Limits, Quota, QuotaStatus},
-    products::{Prices, Product},
+    products::{CurrentCatalogue, Product},
     usage::{Call, Meter},
 };
 use base::clock;
@@ -33,7 +33,7 @@ async fn changed(changes: &mut broadcast::Receiver<KeyId>, used: KeyId) {
 #[derive(Debug, Clone)]
 pub(crate) struct Admission {
     pub accounts: Accounts,
-    pub prices: Prices,
+    pub prices: CurrentCatalogue,
     pub limits: Limits,
     pub meter: Meter,
     pub public_url: Arc<str>,

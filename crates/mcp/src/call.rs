@@ -378,7 +378,7 @@ impl Call<'_> {
         let names: Vec<String> = match (arguments.id("match_id"), arguments.text("channel")) {
             (Some(id), None) => {
                 let match_channel = format!("{sport}/{id}");
-                if shared.live.since(&match_channel, None).await?.is_none() {
+                if shared.channels.since(&match_channel, None).await?.is_none() {
                     return Err(self.not_followed(id));
                 }
                 vec![match_channel.clone(), format!("{match_channel}/odds")]
@@ -390,7 +390,7 @@ impl Call<'_> {
             _ => return Err(Refusal::bad_argument("Give match_id or channel, one of them.")),
         };
         let slot = shared.waits.take(self.caller.account);
-        let is_full = shared.live.watched() >= shared.parts.config.watched_channels_max;
+        let is_full = shared.channels.watched() >= shared.parts.config.watched_channels_max;
         let _slot = slot.filter(|_| !is_full).ok_or_else(|| {
             Refusal::new("too_many_waits", "Too many calls wait already. Wait until one returns.")
         })?;
@@ -408,7 +408,7 @@ impl Call<'_> {
         let context = self.context.ok_or_else(Refusal::unavailable)?;
         let progress =
             Progress { peer: context.peer.clone(), token: context.meta.get_progress_token() };
-        let waited = wait::wait(&shared.live, wait, &progress);
+        let waited = wait::wait(&shared.channels, wait, &progress);
         let data = tokio::select! {
             data = waited => data?,
             () = context.ct.cancelled() => return Err(Refusal::unavailable()),
@@ -439,7 +439,7 @@ impl Call<'_> {
 
     async fn feeds(&self) -> Result<Answer, Refusal> {
         let image =
-            self.server.shared.live.image("feeds").await?.ok_or_else(Refusal::unavailable)?;
+            self.server.shared.channels.image("feeds").await?.ok_or_else(Refusal::unavailable)?;
         let sources = image["data"]["sources"].as_object().into_iter().flatten();
         let sources: Vec<Value> = sources
             .map(|(name, source)| {

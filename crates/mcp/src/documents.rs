@@ -14,10 +14,10 @@ const KEPT_MAX: usize = 128;
 
 /// The newest documents by channel. The least recently read go.
 #[derive(Debug)]
-pub(crate) struct Documents<T>(Mutex<VecDeque<Kept<T>>>);
+pub(crate) struct Documents<T>(Mutex<VecDeque<Entry<T>>>);
 
 #[derive(Debug)]
-struct Kept<T> {
+struct Entry<T> {
     channel: String,
     version: (Epoch, Seq),
     document: SharedValue<T>,
@@ -46,15 +46,15 @@ impl<T: Clone + Send + 'static> Documents<T> {
 
     fn value(&self, channel: &str, version: (Epoch, Seq)) -> SharedValue<T> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = all.iter().position(|kept| kept.channel == channel);
-        let kept = found.and_then(|index| all.remove(index));
-        let kept = kept.filter(|kept| kept.version == version).unwrap_or_else(|| Kept {
+        let found = all.iter().position(|entry| entry.channel == channel);
+        let entry = found.and_then(|index| all.remove(index));
+        let entry = entry.filter(|entry| entry.version == version).unwrap_or_else(|| Entry {
             channel: channel.to_owned(),
             version,
             document: SharedValue::default(),
         });
-        let document = kept.document.clone();
-        all.push_back(kept);
+        let document = entry.document.clone();
+        all.push_back(entry);
         if all.len() > KEPT_MAX {
             all.pop_front();
         }

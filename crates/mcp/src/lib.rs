@@ -38,6 +38,7 @@
 mod admission;
 mod argument;
 mod call;
+mod channels;
 mod config;
 mod days;
 mod direct;
@@ -46,7 +47,6 @@ mod envelope;
 mod fit;
 mod leaders;
 mod listen;
-mod live;
 mod match_lists;
 pub mod mount;
 mod names;
@@ -68,7 +68,7 @@ use std::{convert::Infallible, fmt, sync::Arc};
 use accounts::{
     Accounts,
     limits::Limits,
-    products::{Prices, Product},
+    products::{CurrentCatalogue, Product},
     usage::Meter,
 };
 use axum::{Router, body::Body, extract::Request};
@@ -81,8 +81,8 @@ use tokio_util::sync::CancellationToken;
 pub use self::config::McpConfig;
 use self::{
     admission::Admission,
+    channels::Channels,
     envelope::RenderedCache,
-    live::Live,
     mount::MountOptions,
     rest::Rest,
     server::{Server, Shared, SportServer},
@@ -99,7 +99,7 @@ pub struct McpParts {
     pub history: History,
     pub hub: HubHandle,
     pub accounts: Accounts,
-    pub prices: Prices,
+    pub prices: CurrentCatalogue,
     pub limits: Limits,
     pub meter: Meter,
     /// Where clients reach the hub, without a trailing slash.
@@ -146,7 +146,7 @@ pub fn routes<S: Clone + Send + Sync + 'static>(parts: McpParts, openapi: &Value
     let options = mount_options(&parts);
     let shared = Arc::new(Shared {
         rest: Rest::new(parts.rest.clone()),
-        live: Live::new(parts.hub.clone()),
+        channels: Channels::new(parts.hub.clone()),
         admission: Admission {
             accounts: parts.accounts.clone(),
             prices: parts.prices.clone(),

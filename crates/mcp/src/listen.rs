@@ -117,7 +117,7 @@ impl Server {
 
     fn watch(&self, uri: &str) -> Watched {
         let channel = uri.split_once("://").map_or("", |(_, path)| path);
-        let watch = self.shared.live.watch(channel);
+        let watch = self.shared.channels.watch(channel);
         Watched { uri: uri.to_owned(), watch, notified: None, latest: None, next: Instant::now() }
     }
 
@@ -138,7 +138,7 @@ impl Server {
                 self.may_follow(&channel, &caller).map_err(|refusal| refusal.error())?;
             }
         }
-        let is_full = self.shared.live.watched() > config.watched_channels_max;
+        let is_full = self.shared.channels.watched() > config.watched_channels_max;
         let slot = self.shared.listens.take(caller.account).filter(|_| !is_full);
         let _slot = slot.ok_or_else(|| {
             let message =

@@ -160,8 +160,8 @@ impl Call<'_> {
         shared.admission.check(self.caller, Product::Odds)?;
         let pattern = format!("{}/{id}/odds/*", self.server.kind.sport.as_str());
         let mut markets = Vec::new();
-        for channel in shared.live.channels(&pattern).await? {
-            if let Some(image) = shared.live.image(&channel).await? {
+        for channel in shared.channels.matching(&pattern).await? {
+            if let Some(image) = shared.channels.image(&channel).await? {
                 let bookmaker = channel.rsplit('/').next().unwrap_or_default();
                 markets.extend(prices::money(bookmaker, &image["data"]));
             }

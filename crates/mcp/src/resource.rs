@@ -93,7 +93,7 @@ impl Server {
         {
             return state.clone();
         }
-        let image = self.shared.live.image("feeds").await.ok().flatten().unwrap_or_default();
+        let image = self.shared.channels.image("feeds").await.ok().flatten().unwrap_or_default();
         let state = worst(&image["data"]["sources"]);
         *remembered = Some((state.clone(), tokio::time::Instant::now()));
         state
@@ -189,7 +189,7 @@ impl Server {
     async fn document(&self, channel: &str, caller: &Caller) -> Result<(String, u64), Refusal> {
         let shared = &self.shared;
         let url = format!("{}/stream/v1/channels/{channel}", shared.parts.public_url);
-        let (data, state, ttl_ms, url) = match shared.live.versioned_image(channel).await? {
+        let (data, state, ttl_ms, url) = match shared.channels.versioned_image(channel).await? {
             Some(image) => {
                 let version = (image.epoch, image.seq);
                 let make = async move {
@@ -201,7 +201,7 @@ impl Server {
             }
             None => {
                 let id = channel.split('/').nth(1).filter(|_| channel.split('/').count() == 2);
-                let id = id.ok_or_else(|| crate::live::no_channel(channel))?;
+                let id = id.ok_or_else(|| crate::channels::no_channel(channel))?;
                 let address = match self.kind.product {
                     Product::Football => format!("/api/v2/events/{id}/"),
                     product => {

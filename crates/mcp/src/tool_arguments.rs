@@ -199,7 +199,11 @@ impl ServerTool {
             | ToolAction::OddsHistory
             | ToolAction::Money => 8 * 1024,
             ToolAction::CompareOdds => 16 * 1024,
-            _ => RESULT_BYTES_MAX,
+            ToolAction::Rest { .. }
+            | ToolAction::Matches { .. }
+            | ToolAction::HeadToHead { .. }
+            | ToolAction::MatchDetail
+            | ToolAction::NotAvailable(_) => RESULT_BYTES_MAX,
         };
         Self { declared, arguments, rest, bytes_max, listed }
     }
@@ -294,8 +298,7 @@ fn rest_arguments(
         let rest_name = parameter["name"].as_str().unwrap_or_default();
         let in_path = parameter["in"] == "path";
         // The other parts of a path have names of their own.
-        let (name, mut aliases) =
-            canonical(if in_path && rest_name == "id" { id } else { rest_name });
+        let (name, aliases) = canonical(if in_path && rest_name == "id" { id } else { rest_name });
         if let Some(name) = IMPLIED.iter().find(|name| **name == rest_name) {
             places.push((*name, rest_name.to_owned(), false));
         }
@@ -303,24 +306,19 @@ fn rest_arguments(
         if name.is_empty() || rest_name == "season" && has("season_id") {
             continue;
         }
+        let mut aliases = aliases.to_vec();
         // Where both are accepted, `team` is the name.
         if name == "team_id" && has("team_name") {
-            aliases = &[];
+            aliases.clear();
         }
         let argument =
             Argument::new(name, kind(name, &parameter["schema"]), &short(name, parameter));
         let required = (in_path || parameter["required"] == true) && name != "stat";
-        let argument = if in_path && rest_name == "id" && name != "match_id" && name != "race_id" {
-            Argument {
-                aliases: aliases.iter().copied().chain(["id"]).collect(),
-                required,
-                ..argument
-            }
-        } else {
-            Argument { aliases: aliases.to_vec(), required, ..argument }
-        };
+        if in_path && rest_name == "id" && name != "match_id" && name != "race_id" {
+            aliases.push("id");
+        }
         places.push((name, rest_name.to_owned(), in_path));
-        arguments.push(argument);
+        arguments.push(Argument { aliases, required, ..argument });
     }
     if has("date_from") && has("date_to") && !has("date") {
         arguments.push(Argument::new("date", ArgumentKind::Time, "").or(&["day"]));
@@ -360,7 +358,7 @@ fn list_of(openapi: &Value, path: &str) -> &'static str {
 
 fn own_arguments(does: ToolAction) -> Vec<Argument> {
     let text = |name, about: &str| Argument::new(name, ArgumentKind::Text, about);
-    let time = |name| Argument::new(name, ArgumentKind::Time, "");
+    let time = |name, about: &str| Argument::new(name, ArgumentKind::Time, about);
     let integer = |name, min, max, about: &str| {
         Argument::new(name, ArgumentKind::Integer { min, max }, about)
     };
@@ -375,11 +373,7 @@ fn own_arguments(does: ToolAction) -> Vec<Argument> {
             Argument::new("match_ids", ArgumentKind::MatchIds(50), "Ids, or \"A v B\"")
                 .required()
                 .or(&["ids", "event_ids", "match_id", "events"]),
-            Argument::new(
-                "since",
-                ArgumentKind::Time,
-                "A moment: says which have changed since then",
-            ),
+            time("since", "A moment: says which have changed since then"),
         ],
         ToolAction::WaitForChange => vec![
             Argument { required: false, ..match_id() },
@@ -406,8 +400,8 @@ fn own_arguments(does: ToolAction) -> Vec<Argument> {
             text("selection", "home, draw, away, over, under, …, or a team").or(&["outcome"]),
             text("bookmaker", "Default: the consensus").or(&["bookmaker_slug"]),
             text("line", ""),
-            time("from").or(&["date_from"]),
-            time("to").or(&["date_to"]),
+            time("from", "").or(&["date_from"]),
+            time("to", "").or(&["date_to"]),
             integer("points", 1, 60, "Default 30").or(&["limit"]),
         ],
         ToolAction::Money => vec![match_id()],
@@ -419,7 +413,12 @@ fn own_arguments(does: ToolAction) -> Vec<Argument> {
             integer("limit", 1, LIMIT_MAX, "Number of rows"),
             cursor(),
         ],
-        _ => Vec::new(),
+        ToolAction::Rest { .. }
+        | ToolAction::Matches { .. }
+        | ToolAction::LiveScores
+        | ToolAction::HeadToHead { .. }
+        | ToolAction::Feeds
+        | ToolAction::Account => Vec::new(),
     }
 }
 

@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::{
+    channels::{Changes, Channels, no_channel},
     fit,
-    live::{Changes, Live, no_channel},
     refusal::Refusal,
 };
 
@@ -114,15 +114,18 @@ struct FollowedChannel {
 }
 
 /// Waits for the first such change, and returns what a tool answers.
-pub(crate) async fn wait(live: &Live, wait: Wait, progress: &Progress) -> Result<Value, Refusal> {
+pub(crate) async fn wait(
+    channels: &Channels,
+    wait: Wait,
+    progress: &Progress,
+) -> Result<Value, Refusal> {
     let began = Instant::now();
     let deadline = began + wait.timeout;
     let mut followed = Vec::new();
     for (channel, position) in &wait.channels {
-        let watch = live.watch(channel);
         followed.push(FollowedChannel {
             channel: channel.clone(),
-            watch,
+            watch: channels.watch(channel),
             position: *position,
             last_event: 0,
             is_closed: false,
@@ -133,7 +136,7 @@ pub(crate) async fn wait(live: &Live, wait: Wait, progress: &Progress) -> Result
     let mut happened = WaitOutcome::default();
     let mut found_any = false;
     for followed in &mut followed {
-        found_any |= followed.start(live, &wait, &mut happened).await?;
+        found_any |= followed.start(channels, &wait, &mut happened).await?;
     }
     if !found_any {
         return Err(no_channel(&wait.channels[0].0));
@@ -150,7 +153,7 @@ pub(crate) async fn wait(live: &Live, wait: Wait, progress: &Progress) -> Result
                 if only_rare && !is_change {
                     continue;
                 }
-                one.catch_up(live, &wait, &mut happened).await?;
+                one.catch_up(channels, &wait, &mut happened).await?;
                 if !only_rare && happened.reason.is_none() {
                     sleep(PRICES_EVERY.min(deadline.saturating_duration_since(Instant::now()))).await;
                 }
@@ -165,7 +168,7 @@ pub(crate) async fn wait(live: &Live, wait: Wait, progress: &Progress) -> Result
     // At the timeout as well: the positions of the answer are those of its values.
     for followed in followed.iter_mut().filter(|it| !it.is_closed) {
         if !happened.is_full {
-            followed.catch_up(live, &wait, &mut happened).await?;
+            followed.catch_up(channels, &wait, &mut happened).await?;
         }
     }
     Ok(happened.answer(&followed, &wait.until, began.elapsed()))
@@ -181,20 +184,20 @@ impl FollowedChannel {
     /// Catches up from the caller's position, or begins at the head. Returns whether there is such a channel.
     async fn start(
         &mut self,
-        live: &Live,
+        channels: &Channels,
         wait: &Wait,
         happened: &mut WaitOutcome,
     ) -> Result<bool, Refusal> {
         if self.position.is_some() {
-            let exists = self.catch_up(live, wait, happened).await?;
+            let exists = self.catch_up(channels, wait, happened).await?;
             if wait.price_move.is_some()
-                && let Some(image) = live.since(&self.channel, None).await?
+                && let Some(image) = channels.since(&self.channel, None).await?
             {
                 self.note_prices(&image);
             }
             return Ok(exists);
         }
-        let Some(image) = live.since(&self.channel, None).await? else { return Ok(false) };
+        let Some(image) = channels.since(&self.channel, None).await? else { return Ok(false) };
         self.position = Some(Position { epoch: Some(image.epoch), seq: image.to });
         self.note_prices(&image);
         Ok(true)
@@ -215,12 +218,12 @@ impl FollowedChannel {
     /// Takes what has changed since its position. Returns whether the channel exists.
     async fn catch_up(
         &mut self,
-        live: &Live,
+        channels: &Channels,
         wait: &Wait,
         happened: &mut WaitOutcome,
     ) -> Result<bool, Refusal> {
         loop {
-            let Some(changes) = live.since(&self.channel, self.position).await? else {
+            let Some(changes) = channels.since(&self.channel, self.position).await? else {
                 if self.position.is_some() && self.is_closed {
                     happened.fulfil(wait, Until::End, "end");
                 }

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use accounts::{
     Addon, Caller,
     access::{self, Denial, Resource},
-    products::{Catalogue, Prices, Product},
+    products::{Catalogue, CurrentCatalogue, Product},
 };
 use hub::channels::{BOOK_PRICES, OTHER_SPORTS, needs_of_name};
 
@@ -28,7 +28,7 @@ const SOLD: [(Addon, Classes); 2] = [(Addon::Sports, OTHER_SPORTS), (Addon::Odds
 /// Determines what accounts may follow, by the price list.
 #[derive(Debug, Clone)]
 pub struct Entitlement {
-    prices: Prices,
+    prices: CurrentCatalogue,
     offers: Arc<Mutex<Offers>>,
 }
 
@@ -41,7 +41,7 @@ struct Offers {
 
 impl Entitlement {
     #[must_use]
-    pub fn new(prices: Prices) -> Self {
+    pub fn new(prices: CurrentCatalogue) -> Self {
         let offers = Offers::new(prices.now());
         Self { prices, offers: Arc::new(Mutex::new(offers)) }
     }

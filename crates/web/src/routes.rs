@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     http::{
-        self, ServerParts, Shared, channel, error, health, ingest, legacy_sockets, mcp, oauth, sse,
-        ticket, webhooks, ws,
+        self, ServerParts, Shared, channel, error, health, ingest, legacy_sockets, mcp, oauth,
+        payment_reports, sse, ticket, ws,
     },
     rest::{self, RestParts, account, images, schema, test_channels},
     site,
@@ -62,8 +62,8 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/api/v2/account/", get(account::show))
         .route("/ingest/v1/{source}", post(ingest::post).get(ingest::socket))
         .route("/ingest/v1/{source}/", post(ingest::post).get(ingest::socket))
-        .route("/webhooks/stripe/", post(webhooks::stripe))
-        .route("/webhooks/paypal/", post(webhooks::paypal))
+        .route("/webhooks/stripe/", post(payment_reports::stripe))
+        .route("/webhooks/paypal/", post(payment_reports::paypal))
         .route("/test/", get(test_channels::rounds))
         .route("/test/{epoch}/", get(test_channels::output))
         .route("/img/{*path}", get(images::show))

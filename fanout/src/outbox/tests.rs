@@ -176,7 +176,7 @@ fn withdraw_returns_the_position_before_the_first_removed_frame() {
     }
     // The first frame of channel 1 is partly written, so it stays.
     take(&mut outbox, 1);
-    let withdrawn = Withdrawn { before: Some(position(4)), needs_image: false };
+    let withdrawn = Withdrawal { before: Some(position(4)), needs_image: false };
     assert_eq!(outbox.withdraw(1, false), Some(withdrawn));
     assert_eq!(outbox.bytes(), 9 + 30);
     assert_eq!(outbox.withdraw(1, false), None);

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     batch::BatchFrame,
     journal::{Behind, JournalEvent},
-    outbox::{FrameOrigin, Outbox, Withdrawn},
+    outbox::{FrameOrigin, Outbox, Withdrawal},
     protocol::OnSlow,
     topics::FollowerRef,
 };
@@ -155,7 +155,7 @@ impl Session {
     pub(super) fn withdraw(&mut self, key: usize, outbox: &mut Outbox) -> bool {
         let sub = &mut self.subscriptions[key];
         let withdrawn = outbox.withdraw(sub.channel.number, sub.channel.deliver_last);
-        let Some(Withdrawn { before, needs_image }) = withdrawn else { return false };
+        let Some(Withdrawal { before, needs_image }) = withdrawn else { return false };
         if let SubscriptionState::Behind(behind) = &mut sub.state {
             behind.from = before.filter(|_| !needs_image);
             sub.set_delivered(before.map(|position| position.seq));

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::{LedgerStore, OperatorError, with_accounts};
 use crate::{cli::orders::RefundArgs, config::Config, table::line};
-use accounts::{Accounts, Micros, payments::Payments, products::Prices};
+use accounts::{Accounts, Micros, payments::Payments, products::CurrentCatalogue};
 
 /// Refunds through the provider, and prints the order's id, its state, its total refund, and the
 /// days it still grants.
@@ -33,7 +33,8 @@ async fn refund(
     if LedgerStore::new(accounts.database()).order(&args.order).await?.is_none() {
         return Err(OperatorError::UnknownOrder { id: args.order.clone() });
     }
-    let prices = Prices::new(config.products.catalogue().expect("the settings were checked"));
+    let prices =
+        CurrentCatalogue::new(config.products.catalogue().expect("the settings were checked"));
     // No customer is redirected, so the return URLs do not matter.
     let payments = Payments::new(accounts, prices, "", &config.payments)?;
     let order = payments.refund(&args.order, args.amount, now).await?;

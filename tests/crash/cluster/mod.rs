@@ -336,7 +336,7 @@ struct Watcher {
 
 impl Watcher {
     fn leader(&self) -> Option<String> {
-        self.beats.leader().map(|heard| heard.beat.node)
+        self.beats.leader().map(|received| received.beat.node)
     }
 
     /// Waits until another node than this one leads, and has made so many records.
@@ -344,7 +344,7 @@ impl Watcher {
         let begun = Instant::now();
         let mut first = None;
         while begun.elapsed() < WHOLE_WITHIN {
-            let leader = self.beats.leader().map(|heard| heard.beat);
+            let leader = self.beats.leader().map(|received| received.beat);
             if let Some(beat) = leader.filter(|beat| beat.node != before) {
                 let first = *first.get_or_insert(beat.number);
                 if beat.number >= first + records {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use base::clock::now;
-use cluster::{Body, ClusterConfig, Followed, Following, Message, Stream};
+use cluster::{Body, ClusterConfig, Following, Message, Stream, WholeMessage};
 use fanout::Micros;
 use log::{Chain, EncodedRecords, FileLog, Log, LogPosition, LogSettings, RecordNumber};
 use tempfile::TempDir;
@@ -101,7 +101,7 @@ impl Recorder {
         stream: Stream,
         folder: Arc<TempDir>,
         mut log: FileLog,
-        (mut following, mut first): (Following, Option<Followed>),
+        (mut following, mut first): (Following, Option<WholeMessage>),
         mut recorded: RecordedStream,
     ) -> Self {
         let (reach, reached) = watch::channel(0);
@@ -115,7 +115,7 @@ impl Recorder {
                         _ = stopped.recv() => break,
                     },
                 };
-                let Followed { seq, message } = followed;
+                let WholeMessage { seq, message } = followed;
                 recorded.messages.insert(seq, (message.term, message.position().chain));
                 recorded.take(&mut log, message).expect("the stream is the log of one cluster");
                 reach.send_replace(seq);
@@ -186,7 +186,7 @@ impl StoppedRecorder {
     pub(crate) async fn go_on_after_loss(self) -> Result<(Recorder, RecordNumber), String> {
         let Self { stream, mut recorded, .. } = self;
         let mut following = stream.follow(0).await.map_err(|error| error.to_string())?;
-        let kept = |followed: &Followed| {
+        let kept = |followed: &WholeMessage| {
             let message = &followed.message;
             let before = recorded.messages.get(&followed.seq);
             before.is_some_and(|before| *before == (message.term, message.position().chain))

@@ -53,7 +53,7 @@ pub use crate::accounts::{LedgerEntry, LedgerKind};
 use crate::{
     accounts::{AccountId, Accounts, Addon, Micros},
     config::PaymentsConfig,
-    products::{DAYS_PER_MONTH, Prices, TERMS},
+    products::{CurrentCatalogue, DAYS_PER_MONTH, TERMS},
 };
 
 /// A handle to orders and payments; clones share everything.
@@ -64,7 +64,7 @@ pub struct Payments {
 
 struct Shared {
     accounts: Accounts,
-    prices: Prices,
+    prices: CurrentCatalogue,
     store: PaymentStore,
     /// The URL where customers reach the hub, without a trailing slash.
     public_url: String,
@@ -96,7 +96,7 @@ impl Payments {
     /// provider.
     pub fn new(
         accounts: &Accounts,
-        prices: Prices,
+        prices: CurrentCatalogue,
         public_url: &str,
         config: &PaymentsConfig,
     ) -> Result<Self, SetupError> {

@@ -26,7 +26,7 @@ use tracing::{info, warn};
 
 use super::{Cluster, ClusterFailure, FORMATS};
 use crate::{
-    AppendError, Beats, Body, Followed, Message, Stored, Stream, StreamEnd,
+    AppendError, Beats, Body, Message, Stream, StreamEnd, StreamEntry, WholeMessage,
     beat::BEAT_INTERVAL,
     node_log::{HeldTerm, NodeLog},
 };
@@ -61,7 +61,7 @@ impl StreamPosition {
     /// Goes on to the next message. Returns its records, if it has any.
     pub(super) fn advance(
         &mut self,
-        Followed { seq, message }: &Followed,
+        WholeMessage { seq, message }: &WholeMessage,
     ) -> Result<Option<EncodedRecords>, HistoryError> {
         let seq = *seq;
         let is_here = |position: LogPosition| {
@@ -339,12 +339,12 @@ async fn peer(cluster: &Cluster) -> Option<String> {
     let mut beats = cluster.beats.clone();
     let found = async {
         loop {
-            let able = beats.all().into_iter().find(|heard| {
-                let beat = &heard.beat;
+            let able = beats.all().into_iter().find(|received| {
+                let beat = &received.beat;
                 beat.in_sync && beat.formats == FORMATS && *beat.node != *cluster.node
             });
-            if let Some(heard) = able {
-                return heard.beat.node;
+            if let Some(received) = able {
+                return received.beat.node;
             }
             beats.changed().await;
         }
@@ -415,7 +415,7 @@ async fn position_at(
         }
     }
     for seq in low..=last {
-        let Some(Stored { message, .. }) = stream.read(seq).await? else { continue };
+        let Some(StreamEntry { message, .. }) = stream.read(seq).await? else { continue };
         if let Body::Records(records) = message.body
             && records.part.index == 0
         {
@@ -464,7 +464,7 @@ async fn last_position(
 ) -> Result<(LogPosition, u64), ClusterFailure> {
     let mut newest = 0;
     for seq in (end.first.max(1)..=end.last).rev() {
-        let Some(Stored { message, .. }) = stream.read(seq).await? else { break };
+        let Some(StreamEntry { message, .. }) = stream.read(seq).await? else { break };
         newest = newest.max(message.term);
         // Parts without the last one were never published.
         let is_whole = match &message.body {

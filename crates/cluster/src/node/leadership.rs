@@ -21,9 +21,9 @@ use tracing::{info, warn};
 
 use super::{
     Cluster, ClusterFailure, FORMATS, JoinedNode,
-    heard::Heard,
     isolation::ClientService,
     join::{StreamPosition, append_term},
+    leader_view::LeaderView,
     readers::ReadIndex,
 };
 use crate::{
@@ -61,7 +61,7 @@ pub(super) struct Node {
     /// Tells whether the node leads, and its sources run.
     leading: watch::Sender<bool>,
     is_clock_wrong: bool,
-    shown: Arc<Mutex<Shown>>,
+    beat_state: Arc<Mutex<BeatState>>,
     clients: ClientService,
     /// Tells that the node has what the stream had when it began to follow, or leads.
     caught_up: Option<oneshot::Sender<()>>,
@@ -69,7 +69,7 @@ pub(super) struct Node {
 
 /// What the node's beats say of it.
 #[derive(Debug, Clone, Copy, Default)]
-struct Shown {
+struct BeatState {
     reached: StreamPosition,
     leads: bool,
     is_stale: bool,
@@ -94,7 +94,7 @@ impl Node {
             signals,
             leading,
             is_clock_wrong: false,
-            shown: Arc::default(),
+            beat_state: Arc::default(),
             clients,
             caught_up: Some(caught_up),
         }
@@ -121,24 +121,24 @@ impl Node {
         let mut following = self.cluster.stream.follow(self.reached.seq).await?;
         let mut look = interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut heard = self.last_heard().await;
+        let mut view = self.initial_view().await;
         let mut probing: Option<JoinHandle<bool>> = None;
         let waiting = self.parts.handle.waiting_readers.clone();
         let mut readers = ReadIndex::new(following.end_reader(), waiting);
         // What was made while the node restored its state.
         let mut end = None;
         loop {
-            self.show(heard.is_stale);
+            self.show(view.is_stale);
             tokio::select! {
                 followed = following.recv() => {
                     let followed = followed?;
-                    heard.note(Instant::now());
+                    view.note(Instant::now());
                     if let Body::Term { formats, .. } = followed.message.body
                         && formats != FORMATS
                     {
                         return Err(ClusterFailure::OtherFormats(followed.message.node));
                     }
-                    heard.read(&followed.message, &self.cluster.node);
+                    view.read(&followed.message, &self.cluster.node);
                     if let Some(records) = self.reached.advance(&followed)? {
                         self.drive(DriverInput::Records(records)).await?;
                     }
@@ -149,7 +149,7 @@ impl Node {
                         self.take_lead().await?;
                         return Ok(false);
                     }
-                    heard.has(self.reached.seq);
+                    view.has(self.reached.seq);
                     self.answer(&mut readers, &following).await?;
                 }
                 awaited = readers.next() => {
@@ -161,15 +161,15 @@ impl Node {
                 () = self.cluster.beats.changed() => {
                     self.compare_clocks();
                     let beats = self.cluster.beats.all();
-                    let echo = beats.iter().find(|heard| *heard.beat.node == *self.cluster.node);
-                    heard.echo_at = echo.map(|heard| heard.beat.at).or(heard.echo_at);
+                    let echo = beats.iter().find(|it| *it.beat.node == *self.cluster.node);
+                    view.echo_at = echo.map(|received| received.beat.at).or(view.echo_at);
                     if let Some(leader) = self.cluster.beats.leader()
                         && leader.beat.term >= self.reached.term
                     {
                         if leader.beat.formats != FORMATS {
                             return Err(ClusterFailure::OtherFormats(leader.beat.node));
                         }
-                        heard.beat(&leader.beat, leader.at, self.reached.seq);
+                        view.beat(&leader.beat, leader.at, self.reached.seq);
                         following.note_end(leader.beat.seq);
                     }
                 }
@@ -178,16 +178,16 @@ impl Node {
                         self.catch_up(&following, &mut end).await;
                     }
                     self.answer(&mut readers, &following).await?;
-                    self.look(&mut heard);
-                    self.clients.look(heard.at.elapsed(), heard.is_stale).await;
+                    self.look(&mut view);
+                    self.clients.look(view.at.elapsed(), view.is_stale).await;
                     if let Some(probe) = probing.take_if(|probe| probe.is_finished()) {
                         let is_away = probe.await.unwrap_or(false);
-                        heard.away = if is_away { heard.away + 1 } else { 0 };
+                        view.away = if is_away { view.away + 1 } else { 0 };
                     }
                     if probing.is_none() {
-                        probing = self.probe(&heard);
+                        probing = self.probe(&view);
                     }
-                    if self.is_due(&heard) && self.try_to_lead(&following, &heard).await? {
+                    if self.is_due(&view) && self.try_to_lead(&following, &view).await? {
                         return Ok(false);
                     }
                 }
@@ -220,13 +220,13 @@ impl Node {
     }
 
     /// What the last message says that the node has: perhaps its leader has left while the node joined.
-    async fn last_heard(&self) -> Heard {
+    async fn initial_view(&self) -> LeaderView {
         let Cluster { stream, node, .. } = &self.cluster;
-        let mut heard = Heard::new();
+        let mut view = LeaderView::new();
         if let Ok(Ok(Some(last))) = timeout(ANSWER_WITHIN, stream.read(self.reached.seq)).await {
-            heard.read(&last.message, node);
+            view.read(&last.message, node);
         }
-        heard
+        view
     }
 
     /// Notes whether the node has what the stream had when this was first called.
@@ -249,14 +249,14 @@ impl Node {
     }
 
     /// Tells clients when what they have may be old.
-    fn look(&self, heard: &mut Heard) {
+    fn look(&self, view: &mut LeaderView) {
         // On a slow connection beats of the leader are as late as what they tell of.
-        let echo_age = heard.echo_at.map_or(0, |at| now() - at);
+        let echo_age = view.echo_at.map_or(0, |at| now() - at);
         let echo_age = Duration::from_micros(u64::try_from(echo_age).unwrap_or(0));
-        let silent = heard.complete_at.elapsed().max(echo_age);
+        let silent = view.complete_at.elapsed().max(echo_age);
         let is_stale = silent > Duration::from_millis(self.cluster.config.stale_ms);
-        if is_stale != heard.is_stale {
-            heard.is_stale = is_stale;
+        if is_stale != view.is_stale {
+            view.is_stale = is_stale;
             let since = is_stale.then(|| now() - micros(silent));
             self.parts.fanout.set_stale(since);
             gauge!("matchwire_cluster_stale").set(f64::from(u8::from(is_stale)));
@@ -265,11 +265,11 @@ impl Node {
 
     /// Asks whether the silent leader is there. If its process has ended, the server says at once that nobody
     /// answers.
-    fn probe(&self, heard: &Heard) -> Option<JoinHandle<bool>> {
-        if !self.cluster.config.role.may_lead() || heard.at.elapsed() < SILENT_AFTER {
+    fn probe(&self, view: &LeaderView) -> Option<JoinHandle<bool>> {
+        if !self.cluster.config.role.may_lead() || view.at.elapsed() < SILENT_AFTER {
             return None;
         }
-        let (peers, leader) = (self.cluster.peers.clone(), heard.leader.clone()?);
+        let (peers, leader) = (self.cluster.peers.clone(), view.leader.clone()?);
         Some(tokio::spawn(async move {
             matches!(peers.ask(&leader, &PeerRequest::Ping).await, Err(PeerError::Away { .. }))
         }))
@@ -297,18 +297,18 @@ impl Node {
     }
 
     /// Whether the node should try to lead.
-    fn is_due(&self, heard: &Heard) -> bool {
+    fn is_due(&self, view: &LeaderView) -> bool {
         let lease = Duration::from_millis(self.cluster.config.lease_ms);
         self.cluster.config.role.may_lead()
             && self.clock_offset().abs() < CLOCK_UNFIT_US
-            && (heard.is_called || heard.away >= AWAY_MIN || heard.at.elapsed() > lease)
+            && (view.is_called || view.away >= AWAY_MIN || view.at.elapsed() > lease)
     }
 
     /// Appends a term behind what the node has. Returns whether it leads.
     async fn try_to_lead(
         &mut self,
         following: &Following,
-        heard: &Heard,
+        view: &LeaderView,
     ) -> Result<bool, ClusterFailure> {
         let Cluster { stream, node, .. } = &self.cluster;
         let Ok(Ok(end)) = timeout(ANSWER_WITHIN, stream.end()).await else { return Ok(false) };
@@ -323,7 +323,7 @@ impl Node {
         match append_term(stream, seq, term, node, self.reached.position).await {
             Ok(seq) => {
                 (self.reached.seq, self.reached.term) = (seq, term);
-                let silent_ms = heard.at.elapsed().as_millis();
+                let silent_ms = view.at.elapsed().as_millis();
                 info!(term, silent_ms, "this node leads");
                 self.take_lead().await?;
                 Ok(true)
@@ -409,18 +409,18 @@ impl Node {
 
     /// Notes what the node's beats say.
     fn show(&self, is_stale: bool) {
-        let shown = Shown { reached: self.reached, leads: self.leads, is_stale };
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = shown;
+        let beat_state = BeatState { reached: self.reached, leads: self.leads, is_stale };
+        *self.beat_state.lock().unwrap_or_else(PoisonError::into_inner) = beat_state;
     }
 
     /// Makes the beats that tell the other nodes how far this one is.
     fn beats(&self) -> impl Fn() -> Beat + Send + use<> {
         let (node, role) = (self.cluster.node.to_string(), self.cluster.config.role);
         let (lead, records) = (self.cluster.lead.clone(), Arc::clone(&self.records));
-        let (parts, shown) = (self.parts.clone(), Arc::clone(&self.shown));
+        let (parts, beat_state) = (self.parts.clone(), Arc::clone(&self.beat_state));
         move || {
-            let Shown { reached, leads, is_stale } =
-                *shown.lock().unwrap_or_else(PoisonError::into_inner);
+            let BeatState { reached, leads, is_stale } =
+                *beat_state.lock().unwrap_or_else(PoisonError::into_inner);
             let (end, held) = (records.end(), lead.get());
             let term = held.map_or(reached.term, |held| held.term);
             parts.health.set(Unready::Behind, is_stale);

@@ -1,13 +1,13 @@
 //! A node of a cluster: how it joins, follows and leads. Without `[cluster]` nothing of this runs.
 //!
 //! `join` brings the node's own log up to the cluster's stream and restores the hub from it. `leadership` is the task
-//! that then feeds the hub from the stream, and takes the lead when there is none, as `heard` tells. `isolation` sends clients
+//! that then feeds the hub from the stream, and takes the lead when there is none, as `leader_view` tells. `isolation` sends clients
 //! away when the node is cut off or drained. `peers` answers other nodes, with `digests` of its documents among others.
 
 mod digests;
-mod heard;
 mod isolation;
 mod join;
+mod leader_view;
 mod leadership;
 mod peers;
 mod readers;
@@ -190,7 +190,7 @@ pub fn start(
     let (beats, isolated_ms) = (beats.clone(), joined.cluster.config.isolated_ms);
     let clients = ClientService::new(isolated_ms, parts.clone(), signs);
     let node = Node::new(joined, parts.clone(), clients, tells_leading, tells_caught_up);
-    let (served, heard) = (parts.clone(), beats.clone());
+    let (served, old_beats) = (parts.clone(), beats.clone());
     let node = async move {
         let Err(failure) = node.run(waiting).await else { return };
         // What stopped the hub has said why.
@@ -202,7 +202,7 @@ pub fn start(
             "this node cannot go on from where it is; it joins the cluster again"
         );
         if matches!(failure, ClusterFailure::Stream(StreamError::Lost { .. })) {
-            isolation::serve_old(&served, heard).await;
+            isolation::serve_old(&served, old_beats).await;
         }
         // The next process may be of the release that leads.
         if !matches!(failure, ClusterFailure::OtherFormats(_)) {
@@ -211,8 +211,8 @@ pub fn start(
     };
     let node = spawn("cluster", node);
     let view = ViewCluster(Arc::new(move || {
-        let term = beats.leader().map(|heard| heard.beat.term);
-        let nodes = beats.all().into_iter().map(|heard| cluster_node(heard.beat, term));
+        let term = beats.leader().map(|received| received.beat.term);
+        let nodes = beats.all().into_iter().map(|received| cluster_node(received.beat, term));
         ClusterState { nodes: nodes.collect(), stream: stream_view.borrow().clone() }
     }));
     RunningNode { parts, leading, view, orders, caught_up, node, talking }

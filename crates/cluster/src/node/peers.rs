@@ -126,7 +126,7 @@ async fn ask_once(
 
 /// Waits until another node leads.
 async fn other_leader(mut beats: Beats, leader: &str) {
-    while beats.leader().is_none_or(|heard| heard.beat.node == leader) {
+    while beats.leader().is_none_or(|received| received.beat.node == leader) {
         beats.changed().await;
     }
 }

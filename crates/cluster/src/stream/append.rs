@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::time::{Instant, sleep};
 
 use super::{
-    Failure, NO_STREAM, Refusal, SHORTER_TIMEOUT, Stored, Stream, StreamEnd, Unavailable,
+    Failure, NO_STREAM, Refusal, SHORTER_TIMEOUT, Stream, StreamEnd, StreamEntry, Unavailable,
     read_answer,
 };
 use crate::message::{Body, Message};
@@ -39,7 +39,7 @@ pub enum AppendError {
         /// reported after 2 s.
         last: u64,
         /// The message behind the expected one, if there is one and it can be read.
-        by: Option<Box<Stored>>,
+        by: Option<Box<StreamEntry>>,
     },
     #[error("the message has {bytes} bytes, more than {max}")]
     TooLarge { bytes: usize, max: usize },

@@ -14,8 +14,8 @@ use tokio::{
 };
 
 use super::{
-    Failure, SHORTER_TIMEOUT, Stored, Stream, StreamEnd, StreamError, Unavailable, join::Joiner,
-    read::StoredBytes,
+    Failure, SHORTER_TIMEOUT, Stream, StreamEnd, StreamEntry, StreamError, Unavailable,
+    join::Joiner, read::StoredBytes,
 };
 use crate::message::Message;
 
@@ -35,7 +35,7 @@ const IDS_MAX: usize = 1_024;
 
 /// A message of the stream. Records are whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Followed {
+pub struct WholeMessage {
     /// Its sequence; of records in parts, that of the last.
     pub seq: u64,
     pub message: Message,
@@ -51,7 +51,7 @@ pub struct Followed {
 #[derive(Debug)]
 pub struct Following {
     stream: Stream,
-    messages: mpsc::Receiver<Result<Followed, StreamError>>,
+    messages: mpsc::Receiver<Result<WholeMessage, StreamError>>,
     /// The greatest sequence that somebody reported.
     end: watch::Sender<u64>,
     read: watch::Receiver<ReadProgress>,
@@ -102,7 +102,7 @@ impl Following {
     /// [`StreamError::Gone`] if the stream no longer has it, [`StreamError::Lost`] or [`StreamError::Replaced`] if the
     /// stream lost messages that were delivered, [`StreamError::Damaged`] for what is not a message, and then
     /// [`StreamError::Ended`]. While servers are unavailable, it waits.
-    pub async fn recv(&mut self) -> Result<Followed, StreamError> {
+    pub async fn recv(&mut self) -> Result<WholeMessage, StreamError> {
         self.messages.recv().await.unwrap_or(Err(StreamError::Ended))
     }
 
@@ -125,7 +125,7 @@ impl Following {
     /// # Errors
     ///
     /// As [`Self::recv`].
-    pub async fn recv_or_read(&mut self) -> Result<Option<Followed>, StreamError> {
+    pub async fn recv_or_read(&mut self) -> Result<Option<WholeMessage>, StreamError> {
         tokio::select! {
             message = self.messages.recv() => message.unwrap_or(Err(StreamError::Ended)).map(Some),
             Ok(()) = self.read.changed() => Ok(None),
@@ -179,7 +179,7 @@ impl Stream {
 
 struct Follower {
     stream: Stream,
-    tx: mpsc::Sender<Result<Followed, StreamError>>,
+    tx: mpsc::Sender<Result<WholeMessage, StreamError>>,
     read: watch::Sender<ReadProgress>,
     joiner: Joiner,
     /// The sequence of the next message.
@@ -383,8 +383,8 @@ impl Follower {
         Ok(false)
     }
 
-    async fn deliver(&mut self, stored: Stored) -> Result<(), End> {
-        let Stored { seq, id, message } = stored;
+    async fn deliver(&mut self, entry: StreamEntry) -> Result<(), End> {
+        let StreamEntry { seq, id, message } = entry;
         debug_assert_eq!(seq, self.next, "messages are delivered in order");
         self.next = seq + 1;
         self.missing_since = None;

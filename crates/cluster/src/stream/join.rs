@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::Followed;
+use super::WholeMessage;
 use crate::message::{Body, Message, Part, Records};
 
 /// Joins the parts of records, which follow each other in the stream. Parts that are cut off by another message are
@@ -26,13 +26,13 @@ struct Begun {
 
 impl Joiner {
     /// Takes the next message of the stream. Returns it if it is whole, or all records if it is their last part.
-    pub(super) fn push(&mut self, seq: u64, message: Message) -> Option<Followed> {
+    pub(super) fn push(&mut self, seq: u64, message: Message) -> Option<WholeMessage> {
         let Message { term, node, body } = message;
         let records = match body {
             Body::Records(records) if records.part != Part::WHOLE => records,
             body => {
                 self.drop_parts();
-                return Some(Followed { seq, message: Message { term, node, body } });
+                return Some(WholeMessage { seq, message: Message { term, node, body } });
             }
         };
         let (part, bytes) = (records.part, records.bytes.clone());
@@ -54,7 +54,7 @@ impl Joiner {
         }
         let Begun { term, node, common, bytes, .. } = self.begun.take_if(|_| part.is_last())?;
         let body = Body::Records(Records { bytes: bytes.freeze(), ..common });
-        Some(Followed { seq, message: Message { term, node, body } })
+        Some(WholeMessage { seq, message: Message { term, node, body } })
     }
 
     fn drop_parts(&mut self) {
@@ -92,7 +92,7 @@ mod tests {
         Message { term, node: "b".to_owned(), body }
     }
 
-    fn joined(messages: impl IntoIterator<Item = Message>) -> Vec<Followed> {
+    fn joined(messages: impl IntoIterator<Item = Message>) -> Vec<WholeMessage> {
         let mut joiner = Joiner::default();
         (1..).zip(messages).filter_map(|(seq, message)| joiner.push(seq, message)).collect()
     }
@@ -101,7 +101,7 @@ mod tests {
     fn parts_become_whole_records() {
         let whole = records(5, 1, b"abcdefgh");
         let parts = whole.parts(3).expect("there are three");
-        assert_eq!(joined(parts), [Followed { seq: 3, message: whole }]);
+        assert_eq!(joined(parts), [WholeMessage { seq: 3, message: whole }]);
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
         let next = records(5, 2, b"other");
         messages.push(next.clone());
         let expected =
-            [Followed { seq: 3, message: term(2, 4) }, Followed { seq: 4, message: next }];
+            [WholeMessage { seq: 3, message: term(2, 4) }, WholeMessage { seq: 4, message: next }];
         assert_eq!(joined(messages), expected);
     }
 
@@ -122,7 +122,7 @@ mod tests {
         let mixed = [one[0].clone(), other[1].clone()];
         assert_eq!(joined(mixed), []);
         let restarted = [one[0].clone(), other[0].clone(), other[1].clone()];
-        assert_eq!(joined(restarted), [Followed { seq: 3, message: second }]);
+        assert_eq!(joined(restarted), [WholeMessage { seq: 3, message: second }]);
     }
 
     #[test]

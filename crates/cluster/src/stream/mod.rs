@@ -27,7 +27,7 @@ use crate::{
 
 pub use self::{
     append::AppendError,
-    follow::{EndReader, Followed, Following},
+    follow::{EndReader, Following, WholeMessage},
 };
 
 /// The log of one cluster. A clone uses the same connection.
@@ -95,7 +95,7 @@ impl fmt::Display for StreamState {
 
 /// A message of the stream, maybe a part of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
+pub struct StreamEntry {
     pub seq: u64,
     /// The id with which it was appended; parts have `.INDEX` after it.
     pub id: String,

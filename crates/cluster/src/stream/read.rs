@@ -11,7 +11,7 @@ use log::LogPosition;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Failure, NO_MESSAGE, Refusal, Stored, Stream, StreamError, Unavailable};
+use super::{Failure, NO_MESSAGE, Refusal, Stream, StreamEntry, StreamError, Unavailable};
 use crate::message::{Body, Message};
 
 /// Messages of a range that are requested at a time. With 512 KiB each, they take 32 MiB.
@@ -30,10 +30,10 @@ impl StoredBytes {
         Self { seq, id, bytes }
     }
 
-    pub(super) fn decode(self) -> Result<Stored, StreamError> {
+    pub(super) fn decode(self) -> Result<StreamEntry, StreamError> {
         let Self { seq, id, bytes } = self;
         match Message::decode(&bytes) {
-            Ok(message) => Ok(Stored { seq, id, message }),
+            Ok(message) => Ok(StreamEntry { seq, id, message }),
             Err(problem) => Err(StreamError::Damaged { seq, problem }),
         }
     }
@@ -50,7 +50,7 @@ impl Stream {
     /// # Errors
     ///
     /// If nobody answers, or the message cannot be read.
-    pub async fn read(&self, seq: u64) -> Result<Option<Stored>, StreamError> {
+    pub async fn read(&self, seq: u64) -> Result<Option<StreamEntry>, StreamError> {
         let request = Request::new().payload(json!({ "seq": seq }).to_string().into());
         let subject = format!("$JS.API.DIRECT.GET.{}", self.shared.name);
         let found = match self.request(self.answer_timeout(), subject, request).await {
@@ -79,7 +79,7 @@ impl Stream {
     /// # Errors
     ///
     /// If the stream has no leader, or the message cannot be read.
-    pub async fn read_at_leader(&self, seq: u64) -> Result<Option<Stored>, StreamError> {
+    pub async fn read_at_leader(&self, seq: u64) -> Result<Option<StreamEntry>, StreamError> {
         self.read_bytes_at_leader(seq).await?.map(StoredBytes::decode).transpose()
     }
 
@@ -106,7 +106,7 @@ impl Stream {
         &self,
         from: u64,
         to: u64,
-    ) -> impl futures_util::Stream<Item = Result<Stored, StreamError>> + Send + use<> {
+    ) -> impl futures_util::Stream<Item = Result<StreamEntry, StreamError>> + Send + use<> {
         let this = self.clone();
         stream::iter(from..=to)
             .map(move |seq| {
@@ -159,7 +159,7 @@ impl Stream {
             }
         }
         for seq in (end.first..low).rev() {
-            let Some(Stored { message, .. }) = self.read(seq).await? else { return Ok(None) };
+            let Some(StreamEntry { message, .. }) = self.read(seq).await? else { return Ok(None) };
             let is_there = match &message.body {
                 Body::Records(records) => records.part.is_last(),
                 Body::Term { .. } => true,

@@ -39,11 +39,11 @@ fn nodes_hear_each_other_and_notice_who_is_gone() {
         while beats.all().len() < 2 {
             beats.changed().await;
         }
-        let heard: Vec<Beat> = beats.all().into_iter().map(|heard| heard.beat).collect();
+        let heard: Vec<Beat> = beats.all().into_iter().map(|received| received.beat).collect();
         assert_eq!(heard, [beat("a", 1, true), beat("b", 2, true)]);
         assert_eq!(beats.leader().map(|it| it.beat.node).as_deref(), Some("b"));
         drop(leader);
-        while beats.all().iter().any(|heard| heard.beat.node == "b") {
+        while beats.all().iter().any(|received| received.beat.node == "b") {
             beats.changed().await;
         }
         assert_eq!(beats.leader().map(|it| it.beat.node).as_deref(), Some("a"));

@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
-use cluster::{Stored, Stream, StreamError};
+use cluster::{Stream, StreamEntry, StreamError};
 use futures_util::TryStreamExt;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
@@ -101,7 +101,7 @@ async fn check(program: &Path, fault: Fault) {
     writer.await.expect("all are appended");
     let end = last(&log).await;
     // A server that wakes answers for a moment that it is unavailable.
-    let stored: Vec<Stored> = loop {
+    let stored: Vec<StreamEntry> = loop {
         match log.read_range(1, end).try_collect().await {
             Err(StreamError::Unavailable(_)) => sleep(LOOK).await,
             stored => break stored.expect("all are there"),

@@ -1,4 +1,4 @@
-use cluster::{Body, Stored};
+use cluster::{Body, StreamEntry};
 use futures_util::TryStreamExt;
 use tempfile::TempDir;
 
@@ -35,10 +35,11 @@ fn position_is_found_by_number_and_chain() {
         other.chain = [9; 16];
         assert_eq!(log.find(other).await.expect("the server answers"), None);
 
-        let range: Vec<Stored> = log.read_range(5, 20).try_collect().await.expect("all are there");
+        let range: Vec<StreamEntry> =
+            log.read_range(5, 20).try_collect().await.expect("all are there");
         assert!(range.iter().map(|stored| stored.seq).eq(5..=20));
         assert!(range.iter().map(|stored| &stored.message).eq(&messages[4..20]));
-        let beyond: Result<Vec<Stored>, _> = log.read_range(20, 30).try_collect().await;
+        let beyond: Result<Vec<StreamEntry>, _> = log.read_range(20, 30).try_collect().await;
         assert!(matches!(beyond, Err(cluster::StreamError::Gone { seq: 26, first: 1, last: 25 })));
         assert_eq!(log.read_at_leader(5).await.expect("it answers"), Some(range[0].clone()));
     });

@@ -22,8 +22,9 @@ use fanout::Micros;
 use super::{
     Hub, MatchEntry,
     state::{
-        Book, Consensus, ConsensusKey, Football, IncidentEntry, Life, Market, Match, MatchAnalysis,
-        MatchClock, Play, PlayedPoint, PlayerTally, Racing, Scores, Selection, Tennis, Touched,
+        Book, Consensus, ConsensusKey, ExportMarks, Football, IncidentEntry, Life, Market, Match,
+        MatchAnalysis, MatchClock, Play, PlayedPoint, PlayerTally, Racing, Scores, Selection,
+        Tennis,
     },
 };
 use record::{
@@ -92,7 +93,7 @@ impl Hub {
         self.changed.clear();
         for entry in self.matches.values_mut() {
             entry.is_changed = true;
-            entry.state.touched = Touched::all();
+            entry.state.touched = ExportMarks::all();
             self.changed.push(entry.state.id);
         }
     }
@@ -105,7 +106,7 @@ impl Hub {
         self.signals.changed.clear();
         for entry in self.matches.values_mut() {
             entry.is_changed = false;
-            entry.state.touched = Touched::default();
+            entry.state.touched = ExportMarks::default();
         }
     }
 
@@ -125,7 +126,7 @@ impl Hub {
     pub(super) fn export_removal(&mut self, id: Id, now: Micros) {
         let entry = self.matches.get_mut(id).filter(|_| self.makes_exports);
         let Some(entry) = entry else { return };
-        entry.state.touched = Touched::all();
+        entry.state.touched = ExportMarks::all();
         let last = self.match_update(id, now).map(MatchChange::Updated);
         self.removed.extend(last);
         self.removed.push(MatchChange::Gone(id.0));
@@ -161,7 +162,7 @@ impl Hub {
     }
 }
 
-fn update(state: &Match, touched: &Touched, ids: &PublicIds, now: Micros) -> MatchUpdate {
+fn update(state: &Match, touched: &ExportMarks, ids: &PublicIds, now: Micros) -> MatchUpdate {
     let names = names(state, ids);
     let mut summary = summarize(state, &names, now);
     summarize_play(state, &mut summary);
@@ -474,7 +475,7 @@ fn race(race: Id, state: &Racing, ids: &PublicIds) -> RaceRecord {
 }
 
 /// The markets that have changed, or all of them.
-fn markets(state: &Match, touched: &Touched, ids: &PublicIds) -> Vec<MarketUpdate> {
+fn markets(state: &Match, touched: &ExportMarks, ids: &PublicIds) -> Vec<MarketUpdate> {
     let of_book = |&(book, market): &(usize, usize)| market_update(state, (book, market), ids);
     let of_consensus = |key: &ConsensusKey| consensus_update(&state.consensus, key);
     if touched.all {

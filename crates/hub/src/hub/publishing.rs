@@ -12,8 +12,8 @@ use super::{
     rate_tiers::{NumberedUpdate, TierTimers},
     sequence::{Stamp, TailWindow},
     state::{
-        Book, BookDelta, BookEvent, BookPart, ConsensusKey, Life, Match, MatchDelta, Moment, Play,
-        Touched,
+        Book, BookDelta, BookEvent, BookPart, ConsensusKey, ExportMarks, Life, Match, MatchDelta,
+        Moment, Play,
     },
 };
 use crate::{
@@ -37,7 +37,7 @@ impl Hub {
     ) {
         let entry = &mut self.matches[slot];
         if !self.makes_exports {
-            entry.state.touched = Touched::default();
+            entry.state.touched = ExportMarks::default();
         } else if !entry.is_changed {
             entry.is_changed = true;
             self.changed.push(entry.state.id);

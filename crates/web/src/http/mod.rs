@@ -36,6 +36,7 @@ pub(crate) mod legacy_sockets;
 pub(crate) mod mcp;
 pub(crate) mod oauth;
 mod parts;
+pub(crate) mod payment_reports;
 mod peer;
 mod push_limits;
 mod registry;
@@ -48,7 +49,6 @@ pub(crate) mod ticket;
 pub mod tls;
 mod transport;
 mod uri;
-pub(crate) mod webhooks;
 pub(crate) mod ws;
 
 use std::{

@@ -15,7 +15,7 @@ use crate::{
     payments::Payments,
     pipeline::HubHandle,
     predict::Predictor,
-    products::Prices,
+    products::CurrentCatalogue,
     usage::Meter,
 };
 use ::mcp::McpConfig;
@@ -46,7 +46,7 @@ pub struct ServerParts {
 #[derive(Debug)]
 pub struct CustomerParts {
     pub accounts: Accounts,
-    pub prices: Prices,
+    pub prices: CurrentCatalogue,
     pub payments: Payments,
     /// Usage by account and day.
     pub meter: Meter,

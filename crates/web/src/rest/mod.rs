@@ -52,7 +52,7 @@ pub use self::{
     request::{ApiRequest, ApiResult},
     response::CacheControl,
 };
-use crate::{predict::Predictor, products::Prices};
+use crate::{predict::Predictor, products::CurrentCatalogue};
 use accounts::{
     Caller,
     access::{self, Resource},
@@ -91,7 +91,7 @@ pub struct RestParts {
     pub public_url: Arc<str>,
     /// Whether that is a setting; if not, URLs are built from the one that the client used.
     pub configured_url: bool,
-    pub prices: Prices,
+    pub prices: CurrentCatalogue,
 }
 
 impl Api {

@@ -281,7 +281,8 @@ async fn ineligible_buyer_is_refused_before_any_provider_request() {
         }
 
         let none =
-            Payments::new(&shop.accounts, Prices::new(catalogue()), "", &settings()).unwrap();
+            Payments::new(&shop.accounts, CurrentCatalogue::new(catalogue()), "", &settings())
+                .unwrap();
         assert_eq!(none.methods(), []);
         let begun = none.begin(customer.account, Addon::Odds, 1, PaymentMethod::Card, NOW).await;
         assert!(matches!(begun, Err(PaymentError::NotConfigured { method: PaymentMethod::Card })));

@@ -32,7 +32,7 @@ use crate::{
     accounts::{AccountId, Accounts, Addon, HERE, Key, Micros},
     clock::now,
     config::{AccountsConfig, PaymentsConfig},
-    products::{Catalogue, Prices},
+    products::{Catalogue, CurrentCatalogue},
 };
 use database::{Database, testing::on_each};
 
@@ -106,7 +106,8 @@ impl TestShop {
         tokio::spawn(async move { axum::serve(listener, router).await });
         let settings = with_providers(&sandbox, settings);
         let url = "http://hub.test";
-        let payments = Payments::new(&accounts, Prices::new(catalogue()), url, &settings).unwrap();
+        let payments =
+            Payments::new(&accounts, CurrentCatalogue::new(catalogue()), url, &settings).unwrap();
         Self { accounts, payments, sandbox, deliveries, faults }
     }
 

@@ -175,7 +175,8 @@ async fn debug_output_and_errors_have_no_secrets() {
         let shown = format!("{:?} {config:?} {error:?} {provider:?}", shop.payments);
         assert!(!shown.contains(key.expose()), "{shown}");
         let gone = PaymentsConfig { stripe_key: "file:/nowhere/key".into(), ..config };
-        let error = Payments::new(&shop.accounts, Prices::new(catalogue()), "", &gone).unwrap_err();
+        let error = Payments::new(&shop.accounts, CurrentCatalogue::new(catalogue()), "", &gone)
+            .unwrap_err();
         assert_eq!(error.to_string(), "payments.stripe_key: a secret is missing");
     })
     .await;

@@ -16,7 +16,7 @@ use crate::{
         Epochs, Hub, HubSettings, Unwritten,
         feeds::{FeedState, Health, SourceNumber, SourcePolicy},
         sequence::TailWindow,
-        state::Touched,
+        state::ExportMarks,
     },
     identity::{Identity, MatchOrder, NumberedOrder, local_id},
     ids::PublicIds,
@@ -90,7 +90,7 @@ impl ExportedRecords {
     fn check(&mut self, hub: &mut Hub) {
         self.update(hub);
         for entry in hub.matches.values_mut() {
-            entry.state.touched = Touched { all: true, ..Touched::default() };
+            entry.state.touched = ExportMarks { all: true, ..ExportMarks::default() };
             entry.is_changed = true;
             hub.changed.push(entry.state.id);
         }

@@ -10,6 +10,7 @@ mod book;
 mod consensus;
 mod contribution;
 mod coverage;
+mod export_marks;
 mod football;
 mod goals;
 mod guard;
@@ -21,7 +22,6 @@ mod primary;
 mod race;
 mod scoreboard;
 mod tennis;
-mod touched;
 
 use std::sync::Arc;
 
@@ -43,6 +43,7 @@ pub use self::{
         ConsensusPrice,
     },
     contribution::{MatchMember, ProviderContribution},
+    export_marks::ExportMarks,
     football::{Football, FootballEvent, FootballPart, IncidentEntry, MatchClock, PlayerTally},
     guard::{Guard, GuardChange, HoldReason},
     market::{Ladder, LadderKind, Market, Selection, SelectionExtras, Transition},
@@ -51,7 +52,6 @@ pub use self::{
     race::{RaceEvent, RacePart, Racing},
     scoreboard::{ScoreboardEvent, ScoreboardPart, Scores},
     tennis::{PlayedPoint, PointEndings, Tennis, TennisEvent, TennisPart, number},
-    touched::Touched,
 };
 
 /// One match: its fixture, its state of play, and the bookmakers' books.
@@ -76,7 +76,7 @@ pub struct Match {
     /// When it ended.
     pub ended_at: Option<Micros>,
     /// What has changed since the last export.
-    pub touched: Touched,
+    pub touched: ExportMarks,
 }
 
 /// The state of play, by sport.
@@ -216,7 +216,7 @@ impl Match {
             standby_books: Vec::new(),
             consensus: Consensus::default(),
             ended_at: None,
-            touched: Touched::all(),
+            touched: ExportMarks::all(),
         }
     }
 

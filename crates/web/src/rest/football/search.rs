@@ -55,8 +55,8 @@ pub(super) struct SearchResult {
     event_date: Option<String>,
 }
 
-/// The same before it is shown: there may be thousands, of which a page shows few.
-enum Found {
+/// A result before it is shown: there may be thousands, of which a page shows few.
+enum SearchHit {
     /// With its word in results.
     Entity(&'static str, Arc<Entity>),
     Match(Arc<MatchSummary>),
@@ -91,17 +91,17 @@ fn search(request: &ApiRequest) -> ApiResult {
         entities.extend(named.into_iter().map(|it| (part.fit(&it.name), kind, it)));
     }
     entities.sort_by_key(|(fit, _, entity)| (Reverse(*fit), entity.name.len()));
-    let entities = entities.into_iter().map(|(_, kind, entity)| Found::Entity(kind, entity));
+    let entities = entities.into_iter().map(|(_, kind, entity)| SearchHit::Entity(kind, entity));
     let mut found: Vec<_> = entities.collect();
     if is_wanted(MATCH) {
         // Behind the best, since there may be hundreds of others.
         let others = found.split_off(found.len().min(TEAMS_MAX));
-        found.extend(found_matches(request, &matches, &text).into_iter().map(Found::Match));
+        found.extend(found_matches(request, &matches, &text).into_iter().map(SearchHit::Match));
         found.extend(others);
     }
     request.page_of(CacheControl::LIST, found, |found| match found {
-        Found::Entity(kind, entity) => SearchResult::from_entity(&matches, kind, &entity),
-        Found::Match(summary) => SearchResult::from_match(&matches, &summary),
+        SearchHit::Entity(kind, entity) => SearchResult::from_entity(&matches, kind, &entity),
+        SearchHit::Match(summary) => SearchResult::from_match(&matches, &summary),
     })
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{
     clock::now,
     predict::Predictor,
-    products::{Catalogue, Prices},
+    products::{Catalogue, CurrentCatalogue},
     rest::{self, RestParts},
 };
 use database::{Database, DatabaseName};
@@ -110,7 +110,7 @@ impl World {
             predictor: Predictor::default(),
             public_url: "http://hub.example".into(),
             configured_url: true,
-            prices: Prices::new(catalogue),
+            prices: CurrentCatalogue::new(catalogue),
         };
         let router = TowerToHyperService::new(rest::routes::<()>(api.into()));
         Self { router, reader, archive, now: now(), _folder: folder }

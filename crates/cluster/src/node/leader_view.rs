@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use crate::{Beat, Body, Message};
 
 /// What a node that follows knows of the leader.
-pub(super) struct Heard {
+pub(super) struct LeaderView {
     /// Its last sign of life.
     pub at: Instant,
     /// When this node last had all that the leader had.
@@ -25,7 +25,7 @@ pub(super) struct Heard {
     pub away: u32,
 }
 
-impl Heard {
+impl LeaderView {
     pub(super) fn new() -> Self {
         let at = Instant::now();
         Self {
@@ -100,32 +100,32 @@ mod tests {
 
     #[test]
     fn old_sign_of_life_is_none() {
-        let mut heard = Heard::new();
-        let last = heard.at + Duration::from_millis(100);
-        heard.note(last);
-        assert_eq!(heard.at, last);
-        heard.away = 2;
-        heard.note(last);
-        assert_eq!(heard.away, 2, "it is the beat of before");
-        heard.note(last + Duration::from_millis(250));
-        assert_eq!(heard.away, 0);
+        let mut view = LeaderView::new();
+        let last = view.at + Duration::from_millis(100);
+        view.note(last);
+        assert_eq!(view.at, last);
+        view.away = 2;
+        view.note(last);
+        assert_eq!(view.away, 2, "it is the beat of before");
+        view.note(last + Duration::from_millis(250));
+        assert_eq!(view.away, 0);
     }
 
     #[test]
     fn message_of_a_stream_that_is_gone_is_not_awaited() {
-        let mut heard = Heard::new();
-        let first = heard.at + Duration::from_millis(100);
-        heard.is_stale = true;
-        heard.told(2908, first);
-        heard.has(27);
-        assert_ne!(heard.complete_at, first, "message 2908 is not here");
+        let mut view = LeaderView::new();
+        let first = view.at + Duration::from_millis(100);
+        view.is_stale = true;
+        view.told(2908, first);
+        view.has(27);
+        assert_ne!(view.complete_at, first, "message 2908 is not here");
         let second = first + Duration::from_millis(250);
-        heard.told(30, second);
-        heard.told(31, second + Duration::from_millis(250));
-        heard.has(29);
-        assert_ne!(heard.complete_at, second);
-        heard.has(30);
-        assert_eq!(heard.complete_at, second);
+        view.told(30, second);
+        view.told(31, second + Duration::from_millis(250));
+        view.has(29);
+        assert_ne!(view.complete_at, second);
+        view.has(30);
+        assert_eq!(view.complete_at, second);
     }
 
     #[test]
@@ -148,22 +148,22 @@ mod tests {
             formats: crate::Formats::default(),
             at: 0,
         };
-        let mut heard = Heard::new();
-        let [complete, second, third] = [0, 1, 2].map(|s| heard.at + Duration::from_secs(s));
-        heard.beat(&beat(true), second, 7);
-        assert_eq!((heard.at, heard.complete_at), (second, complete), "it is alive");
-        heard.beat(&beat(false), third, 7);
-        assert_eq!((heard.at, heard.complete_at), (third, third));
+        let mut view = LeaderView::new();
+        let [complete, second, third] = [0, 1, 2].map(|s| view.at + Duration::from_secs(s));
+        view.beat(&beat(true), second, 7);
+        assert_eq!((view.at, view.complete_at), (second, complete), "it is alive");
+        view.beat(&beat(false), third, 7);
+        assert_eq!((view.at, view.complete_at), (third, third));
     }
 
     #[test]
     fn node_is_called_by_a_hand_over() {
         let called = |node: &str, to: &str| {
-            let mut heard = Heard::new();
+            let mut view = LeaderView::new();
             let body = Body::HandOver { position: LogPosition::default(), to: to.to_owned() };
-            heard.read(&Message { term: 1, node: node.to_owned(), body }, "a");
-            assert_eq!(heard.leader.as_deref(), Some(node));
-            heard.is_called
+            view.read(&Message { term: 1, node: node.to_owned(), body }, "a");
+            assert_eq!(view.leader.as_deref(), Some(node));
+            view.is_called
         };
         assert!(called("b", "") && called("b", "a"));
         assert!(!called("b", "c"), "another node is");

@@ -8,9 +8,9 @@ use super::Catalogue;
 
 /// The price list in force, which the operator can replace while the hub runs. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Prices(watch::Sender<Arc<Catalogue>>);
+pub struct CurrentCatalogue(watch::Sender<Arc<Catalogue>>);
 
-impl Prices {
+impl CurrentCatalogue {
     #[must_use]
     pub fn new(catalogue: Catalogue) -> Self {
         Self(watch::Sender::new(Arc::new(catalogue)))

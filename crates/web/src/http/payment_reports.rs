@@ -1,6 +1,6 @@
-//! `/webhooks/{stripe,paypal}/`: notifications from payment providers.
+//! `/webhooks/{stripe,paypal}/`: reports from payment providers.
 //!
-//! Anybody may call; a request without a provider's signature is rejected. A notification that cannot be
+//! Anybody may call; a request without a provider's signature is rejected. A report that cannot be
 //! stored right now is answered with 503, so that the provider retries.
 
 use std::sync::Arc;
@@ -45,7 +45,7 @@ async fn take(
     if !payments.methods().contains(&method) {
         return Err(HttpError::NotFound);
     }
-    // Forged notifications would cost database queries. A proxy's own address does not identify the sender.
+    // Forged reports would cost database queries. A proxy's own address does not identify the sender.
     let _in_flight = match shared.parts.connections.proxies.may_stand_for_many(peer.0) {
         true => None,
         false => Some(

@@ -8,7 +8,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 /// Marks are set where the state changes and taken by the export (`hub::export`), so the
 /// export costs as much as what changed. It is bounded by the parts that the match has.
 #[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
-pub struct Touched {
+pub struct ExportMarks {
     /// Everything: the match is new, or books were suspended, replaced or moved.
     pub all: bool,
     /// The state of play.
@@ -18,7 +18,7 @@ pub struct Touched {
     pub consensus: BTreeSet<ConsensusKey>,
 }
 
-impl Touched {
+impl ExportMarks {
     pub(in crate::hub) fn all() -> Self {
         Self { all: true, ..Self::default() }
     }

@@ -26,9 +26,9 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// Frames of one answer of the writer, in bytes.
 const CATCH_UP_BYTES: usize = 64 * 1024;
 
-/// The channels.
+/// Reads the channels of the hub.
 #[derive(Debug, Clone)]
-pub(crate) struct Live {
+pub(crate) struct Channels {
     hub: HubHandle,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Changes {
     pub missed: Option<&'static str>,
 }
 
-impl Live {
+impl Channels {
     pub(crate) fn new(hub: HubHandle) -> Self {
         Self { hub }
     }
@@ -81,7 +81,7 @@ impl Live {
     }
 
     /// The channels that match a pattern, by name.
-    pub(crate) async fn channels(&self, pattern: &str) -> Result<Vec<String>, Refusal> {
+    pub(crate) async fn matching(&self, pattern: &str) -> Result<Vec<String>, Refusal> {
         let pattern = Pattern::parse(pattern).ok_or_else(|| no_channel(pattern))?;
         match self.request(HostRequest::MatchChannels { pattern, has: Vec::new() }).await? {
             HostResponse::Channels(channels) => {
