@@ -1,7 +1,7 @@
 //! A node that runs, as its program sees it: what it needs of the other parts, what it tells them, and how it stops. With or
 //! without the feature `nats`.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use accounts::{Accounts, limits::Limits};
 use base::supervisor;
@@ -47,6 +47,7 @@ pub enum NodeOrder {
 /// A node at work.
 #[derive(Debug)]
 pub struct RunningNode {
+    pub(crate) name: Arc<str>,
     pub(crate) parts: NodeParts,
     /// Whether the node leads, so that its sources run.
     pub leading: watch::Receiver<bool>,
@@ -79,12 +80,17 @@ impl RunningNode {
         self.parts.fanout.wait_until_empty(patience).await;
     }
 
+    fn another_takes_clients(&self) -> bool {
+        let nodes = (self.view.0)().nodes;
+        nodes.iter().any(|node| *node.name != *self.name && node.state.takes_clients())
+    }
+
     /// Hands the lead over, if the node has it, sends the clients to other nodes for at most this time, and ends the node.
     pub async fn stop(self, patience: Duration) {
         // One that joins again has nothing to hand over, and so have the others at that moment.
         if !supervisor::has_failed() && !supervisor::restarts() {
             timeout(patience, self.leave(patience)).await.ok();
-        } else if !(self.view.0)().nodes.iter().any(|node| node.state.takes_clients()) {
+        } else if !self.another_takes_clients() {
             let window_ms = self.parts.drain_ms;
             self.parts.fanout.drain(Drain::AtOnce { after_ms: JOINS_AGAIN_MS, window_ms });
         }

@@ -301,6 +301,7 @@ impl Node {
         let lease = Duration::from_millis(self.cluster.config.lease_ms);
         self.cluster.config.role.may_lead()
             && self.clock_offset().abs() < CLOCK_UNFIT_US
+            && self.parts.log_state.refused_since().is_none()
             && (view.is_called || view.away >= AWAY_MIN || view.at.elapsed() > lease)
     }
 

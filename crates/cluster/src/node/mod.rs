@@ -187,6 +187,7 @@ pub fn start(
         spawn("cluster-stream", watching),
         spawn("cluster-signs", noting),
     ];
+    let name = node.clone();
     let (beats, isolated_ms) = (beats.clone(), joined.cluster.config.isolated_ms);
     let clients = ClientService::new(isolated_ms, parts.clone(), signs);
     let node = Node::new(joined, parts.clone(), clients, tells_leading, tells_caught_up);
@@ -215,7 +216,7 @@ pub fn start(
         let nodes = beats.all().into_iter().map(|received| cluster_node(received.beat, term));
         ClusterState { nodes: nodes.collect(), stream: stream_view.borrow().clone() }
     }));
-    RunningNode { parts, leading, view, orders, caught_up, node, talking }
+    RunningNode { name, parts, leading, view, orders, caught_up, node, talking }
 }
 
 /// `term`: of the leader. Of a node that was deposed, and joins again, an older beat may still say that it leads.
