@@ -33,6 +33,9 @@ pub use self::{
     replay::{replay_end, replay_subscribed, replay_unsubscribed},
 };
 
+/// The members of a command.
+type Fields = Map<String, Value>;
+
 /// A command of a client in the stream protocol.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamCommand {
@@ -327,7 +330,7 @@ impl StreamCommand {
         )
     }
 
-    fn subscribe(id: Value, fields: &Map<String, Value>) -> Result<Self, Refusal> {
+    fn subscribe(id: Value, fields: &Fields) -> Result<Self, Refusal> {
         let bad = |message: &str| Refusal::new(&id, Code::BadCommand, message);
         let channel = pattern(&id, fields)?;
         let from = starting_point(&channel, fields.get("from")).ok_or_else(|| {
@@ -341,14 +344,14 @@ impl StreamCommand {
     }
 }
 
-fn has(fields: &Map<String, Value>, name: &str) -> bool {
+fn has(fields: &Fields, name: &str) -> bool {
     fields.get(name).is_some_and(|value| !value.is_null())
 }
 
 /// A member that a command may leave out. `name`: its name, and what it must be.
 fn optional<T>(
     id: &Value,
-    fields: &Map<String, Value>,
+    fields: &Fields,
     (name, expected): (&str, &str),
     parse: impl FnOnce(&Value) -> Option<T>,
 ) -> Result<Option<T>, Refusal> {
@@ -356,7 +359,7 @@ fn optional<T>(
     parse(value).map(Some).ok_or_else(|| Refusal::new(id, Code::BadCommand, expected))
 }
 
-fn option_changes(id: &Value, fields: &Map<String, Value>) -> Result<OptionChanges, Refusal> {
+fn option_changes(id: &Value, fields: &Fields) -> Result<OptionChanges, Refusal> {
     let every = "every_ms is one of 0, 100, 250, 500, 1000, 2000, 5000";
     let rate = optional(id, fields, ("every_ms", every), |ms| Rate::from_ms(ms.as_u64()?))?;
     let lag = optional(id, fields, ("lag", "lag is true or false"), Value::as_bool)?;
@@ -368,7 +371,7 @@ fn option_changes(id: &Value, fields: &Map<String, Value>) -> Result<OptionChang
     Ok(OptionChanges { rate, on_slow, lag, paths, events })
 }
 
-fn id(fields: &Map<String, Value>) -> Result<Value, Refusal> {
+fn id(fields: &Fields) -> Result<Value, Refusal> {
     match fields.get("id") {
         None => Ok(Value::Null),
         Some(id @ (Value::Null | Value::Number(_))) => Ok(id.clone()),
@@ -381,7 +384,7 @@ fn id(fields: &Map<String, Value>) -> Result<Value, Refusal> {
     }
 }
 
-fn pattern(id: &Value, fields: &Map<String, Value>) -> Result<Pattern, Refusal> {
+fn pattern(id: &Value, fields: &Fields) -> Result<Pattern, Refusal> {
     let Some(name) = fields.get("ch").and_then(Value::as_str) else {
         return Err(Refusal::new(id, Code::BadCommand, "ch is missing or no string"));
     };

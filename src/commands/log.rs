@@ -33,6 +33,8 @@ use crate::{
     config::Config,
 };
 
+type Done = Result<(), LogCommandError>;
+
 /// Why a command on the log failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LogCommandError {
@@ -69,11 +71,7 @@ pub enum LogCommandError {
 ///
 /// If the log cannot be read, if `verify` finds an error, if `export` finds damage, or if the output
 /// cannot be written.
-pub fn run(
-    command: &LogCommand,
-    config: &Config,
-    out: &mut impl Write,
-) -> Result<(), LogCommandError> {
+pub fn run(command: &LogCommand, config: &Config, out: &mut impl Write) -> Done {
     let folder = log_files::folder(config);
     if !folder.is_dir() {
         return Err(LogCommandError::NoLog(folder));
@@ -85,7 +83,7 @@ pub fn run(
     }
 }
 
-fn status(folder: &Path, out: &mut impl Write) -> Result<(), LogCommandError> {
+fn status(folder: &Path, out: &mut impl Write) -> Done {
     let status = files::status(folder).map_err(LogCommandError::Log)?;
     writeln!(out, "folder\t{}", folder.display())?;
     if let Some((number, at)) = status.oldest {
@@ -117,7 +115,7 @@ fn status(folder: &Path, out: &mut impl Write) -> Result<(), LogCommandError> {
     Ok(())
 }
 
-fn verify(config: &Config, folder: &Path, out: &mut impl Write) -> Result<(), LogCommandError> {
+fn verify(config: &Config, folder: &Path, out: &mut impl Write) -> Done {
     let mut replay = Replay::begin(config, folder).ok();
     let report = files::verify_each(folder, &mut |record| {
         if let Some(replay) = &mut replay {
@@ -247,12 +245,7 @@ fn state(store: &SnapshotStore, number: u64) -> Result<(Hub, LogPosition), LogCo
     Ok((recovery::load(format, &state, &PublicIds::default())?, position))
 }
 
-fn export(
-    config: &Config,
-    folder: &Path,
-    args: &LogExportArgs,
-    out: &mut impl Write,
-) -> Result<(), LogCommandError> {
+fn export(config: &Config, folder: &Path, args: &LogExportArgs, out: &mut impl Write) -> Done {
     let (hub, position) = oldest_state(&snapshots(config)?, folder)?;
     let failed = |source| LogCommandError::Export { path: args.to.display().to_string(), source };
     let mut file = BufWriter::new(File::create_new(&args.to).map_err(failed)?);

@@ -19,6 +19,8 @@ use hub::identity::{
 };
 use record::ids::{IdsError, NUMBERS_MAX, PublicIds};
 
+type Done = Result<(), MatchesCommandError>;
+
 #[derive(Debug, thiserror::Error)]
 pub enum MatchesCommandError {
     #[error(transparent)]
@@ -52,7 +54,7 @@ pub async fn run(
     config: &AccountsConfig,
     now: Micros,
     out: &mut impl Write,
-) -> Result<(), MatchesCommandError> {
+) -> Done {
     let (MatchesCommand::List(MatchesArgs { db, .. })
     | MatchesCommand::Doubtful(MatchesArgs { db, .. })
     | MatchesCommand::Join(MatchesJoinArgs { db, .. })
@@ -72,11 +74,7 @@ pub async fn run(
     done
 }
 
-async fn list(
-    store: &IdentityStore,
-    format: Format,
-    out: &mut impl Write,
-) -> Result<(), MatchesCommandError> {
+async fn list(store: &IdentityStore, format: Format, out: &mut impl Write) -> Done {
     let bindings = store.bindings().await?;
     let columns =
         ["id", "match", "sides", "start", "competition", "swapped", "found_by", "found_to_be"];
@@ -129,11 +127,7 @@ fn print_orders(orders: &[PendingOrder], format: Format, out: &mut impl Write) -
     Ok(())
 }
 
-async fn doubtful(
-    store: &IdentityStore,
-    format: Format,
-    out: &mut impl Write,
-) -> Result<(), MatchesCommandError> {
+async fn doubtful(store: &IdentityStore, format: Format, out: &mut impl Write) -> Done {
     let doubts = store.doubts().await?;
     let columns = [
         "score",
@@ -172,7 +166,7 @@ async fn join(
     args: MatchesJoinArgs,
     now: Micros,
     out: &mut impl Write,
-) -> Result<(), MatchesCommandError> {
+) -> Done {
     let (provider, key) = match MatchRef::read(&args.one)? {
         MatchRef::Key(provider, key) => (provider, key),
         MatchRef::Id(id) => {
@@ -207,7 +201,7 @@ async fn split(
     MatchesSplitArgs { db: _, provider, key }: MatchesSplitArgs,
     now: Micros,
     out: &mut impl Write,
-) -> Result<(), MatchesCommandError> {
+) -> Done {
     write(store, &MatchOrder::Split { provider, key }, now, out).await
 }
 
@@ -216,7 +210,7 @@ async fn write(
     order_request: &MatchOrder,
     now: Micros,
     out: &mut impl Write,
-) -> Result<(), MatchesCommandError> {
+) -> Done {
     let number = format!("order {}", store.order(order_request, now).await?);
     match order_request {
         MatchOrder::Join { provider, key, into, swapped: turned, with: _ } => {

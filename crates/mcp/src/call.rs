@@ -191,11 +191,7 @@ impl Call<'_> {
         Ok(RestRead { answer, state })
     }
 
-    pub(crate) async fn fetch(
-        &self,
-        address: &str,
-        subject: Option<Key>,
-    ) -> Result<RestAnswer, Refusal> {
+    async fn fetch(&self, address: &str, subject: Option<Key>) -> Result<RestAnswer, Refusal> {
         let shared = &self.server.shared;
         let answer = shared.rest.get(address, self.caller).await;
         answer.map_err(|refusal| match (refusal.code, subject) {

@@ -6,12 +6,12 @@ use std::collections::HashSet;
 
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 #[cfg(feature = "schema")]
 use super::values::{self, AddonOffer, ChannelPattern, CommandId, Epoch, ErrorCode, ResumeRefusal};
 use super::{
-    Code, Coverage, Refusal, StartPoint, StreamCommand, SubscribeOptions,
+    Code, Coverage, Fields, Refusal, StartPoint, StreamCommand, SubscribeOptions,
     declare::frames,
     frames::{ConfirmedOptions, json_frame},
     option_changes, starting_point,
@@ -31,7 +31,7 @@ pub struct BatchEntry {
 }
 
 impl StreamCommand {
-    pub(super) fn subscribe_batch(id: Value, fields: &Map<String, Value>) -> Result<Self, Refusal> {
+    pub(super) fn subscribe_batch(id: Value, fields: &Fields) -> Result<Self, Refusal> {
         let list = list(&id, fields)?;
         let options = option_changes(&id, fields)?.apply_to(&SubscribeOptions::default());
         let mut names = HashSet::new();
@@ -59,10 +59,7 @@ impl StreamCommand {
         Ok(Self::SubscribeBatch { id, entries, options })
     }
 
-    pub(super) fn unsubscribe_batch(
-        id: Value,
-        fields: &Map<String, Value>,
-    ) -> Result<Self, Refusal> {
+    pub(super) fn unsubscribe_batch(id: Value, fields: &Fields) -> Result<Self, Refusal> {
         let names = list(&id, fields)?.iter().map(|name| name.as_str().map(Box::from));
         let names = names.collect::<Option<Vec<Box<str>>>>();
         match names {
@@ -72,7 +69,7 @@ impl StreamCommand {
     }
 }
 
-fn list<'a>(id: &Value, fields: &'a Map<String, Value>) -> Result<&'a [Value], Refusal> {
+fn list<'a>(id: &Value, fields: &'a Fields) -> Result<&'a [Value], Refusal> {
     let message = match (fields.get("ch"), &fields["chs"]) {
         (None, Value::Array(list)) if !list.is_empty() => return Ok(list),
         (None, _) => "chs is a list of channels that is not empty",

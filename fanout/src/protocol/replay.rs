@@ -6,11 +6,11 @@ use std::collections::HashSet;
 
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
 #[cfg(feature = "schema")]
 use super::values::{self, CommandId, ErrorCode, ReplayEndReason, ReplayName, Timestamp};
-use super::{Code, Refusal, StreamCommand, declare::frames, has, json_frame, optional};
+use super::{Code, Fields, Refusal, StreamCommand, declare::frames, has, json_frame, optional};
 use crate::{
     Micros,
     channel::{ChannelId, Epoch, Pattern, Seq},
@@ -28,10 +28,7 @@ const LIVE_ONLY: [&str; 5] = ["from", "every_ms", "on_slow", "pick", "events"];
 const CHANNELS_MAX: usize = 100;
 
 impl StreamCommand {
-    pub(super) fn subscribe_replay(
-        id: Value,
-        fields: &Map<String, Value>,
-    ) -> Result<Self, Refusal> {
+    pub(super) fn subscribe_replay(id: Value, fields: &Fields) -> Result<Self, Refusal> {
         let bad = |message: &str| Refusal::new(&id, Code::BadCommand, message);
         let Some(options) = fields["replay"].as_object() else {
             return Err(bad("replay is an object {from, speed}"));
@@ -76,7 +73,7 @@ impl StreamCommand {
         Ok(Self::SubscribeReplay { id, channels, is_batch, from, speed })
     }
 
-    pub(super) fn change_replay(id: Value, fields: &Map<String, Value>) -> Result<Self, Refusal> {
+    pub(super) fn change_replay(id: Value, fields: &Fields) -> Result<Self, Refusal> {
         let replay = number(&id, fields)?;
         let pause = ("pause", "pause is true or false");
         let seek = ("seek", "seek is \"start\", {\"seq\":..} or {\"at\":..}");
@@ -96,7 +93,7 @@ impl StreamCommand {
 const SPEED: &str = "speed is a number from 0.1 to 100, or \"max\"";
 
 /// The number of the replay that a command names; `None` if it can be none of this session.
-pub(super) fn number(id: &Value, fields: &Map<String, Value>) -> Result<Option<u32>, Refusal> {
+pub(super) fn number(id: &Value, fields: &Fields) -> Result<Option<u32>, Refusal> {
     let Some(name) = fields.get("replay").and_then(Value::as_str) else {
         return Err(Refusal::new(id, Code::BadCommand, "replay is the name of a replay"));
     };

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::{LedgerFilter, LedgerStore, OperatorError, addons, named, with_accounts};
+use super::{Done, LedgerFilter, LedgerStore, OperatorError, addons, named, with_accounts};
 use crate::{
     cli::accounts::{AccountArgs, AccountCommand, AccountListArgs},
     config::{AccountsConfig, UsageConfig},
@@ -23,7 +23,7 @@ pub(super) async fn run(
     config: &AccountsConfig,
     now: Micros,
     out: &mut impl Write,
-) -> Result<(), OperatorError> {
+) -> Done {
     let (AccountCommand::List(AccountListArgs { db, .. })
     | AccountCommand::Show(AccountArgs { db, .. })
     | AccountCommand::Block(AccountArgs { db, .. })
@@ -39,11 +39,7 @@ pub(super) async fn run(
     .await
 }
 
-async fn list(
-    accounts: &Accounts,
-    args: &AccountListArgs,
-    out: &mut impl Write,
-) -> Result<(), OperatorError> {
+async fn list(accounts: &Accounts, args: &AccountListArgs, out: &mut impl Write) -> Done {
     let text = args.search.as_deref().unwrap_or_default();
     let before = args.before.map(AccountId);
     let found = accounts.search(AccountSearch { text, before, limit: args.limit }).await?;
@@ -62,12 +58,7 @@ async fn list(
     Ok(())
 }
 
-async fn show(
-    accounts: &Accounts,
-    args: &AccountArgs,
-    now: Micros,
-    out: &mut impl Write,
-) -> Result<(), OperatorError> {
+async fn show(accounts: &Accounts, args: &AccountArgs, now: Micros, out: &mut impl Write) -> Done {
     let account = named(accounts, &args.account).await?;
     line(out, &["id", &account.account.to_string()])?;
     line(out, &["address", account.email.as_deref().unwrap_or_default()])?;
@@ -92,11 +83,7 @@ async fn show(
     show_usage(accounts, &account, now, out).await
 }
 
-async fn show_sums(
-    accounts: &Accounts,
-    account: &AccountSummary,
-    out: &mut impl Write,
-) -> Result<(), OperatorError> {
+async fn show_sums(accounts: &Accounts, account: &AccountSummary, out: &mut impl Write) -> Done {
     let filter = LedgerFilter { account: Some(account.account), ..LedgerFilter::all() };
     for sum in LedgerStore::new(accounts.database()).sums(&filter).await?.iter() {
         let (days, amount) = (sum.days.to_string(), sum.amount.to_string());
@@ -112,7 +99,7 @@ async fn show_usage(
     account: &AccountSummary,
     now: Micros,
     out: &mut impl Write,
-) -> Result<(), OperatorError> {
+) -> Done {
     let meter = Meter::new(accounts.database().clone(), &UsageConfig::default(), 0);
     let days = meter.last_30_days(account.account, now).await?;
     for (product, counts) in UsageDay::by_product(&days) {
@@ -129,7 +116,7 @@ async fn block(
     blocked: bool,
     now: Micros,
     out: &mut impl Write,
-) -> Result<(), OperatorError> {
+) -> Done {
     let account = named(accounts, &args.account).await?;
     if account.state() == AccountState::Deleted {
         return Err(OperatorError::Deleted);
@@ -149,7 +136,7 @@ async fn delete(
     args: &AccountArgs,
     now: Micros,
     out: &mut impl Write,
-) -> Result<(), OperatorError> {
+) -> Done {
     let account = named(accounts, &args.account).await?;
     let deleted = accounts.delete_account_for_operator(account.account, now).await?;
     Ok(line(out, &[if deleted { "deleted" } else { "had been deleted before" }])?)

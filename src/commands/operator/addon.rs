@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::{OperatorError, named, with_accounts};
+use super::{Done, OperatorError, named, with_accounts};
 use crate::{
     cli::accounts::{AddonCommand, AddonGrantArgs},
     config::AccountsConfig,
@@ -20,7 +20,7 @@ pub(super) async fn run(
     config: &AccountsConfig,
     now: Micros,
     out: &mut impl Write,
-) -> Result<(), OperatorError> {
+) -> Done {
     let AddonCommand::Grant(args) = command;
     with_accounts(&args.db, config, async |accounts| grant(accounts, &args, now, out).await).await
 }
@@ -30,7 +30,7 @@ async fn grant(
     args: &AddonGrantArgs,
     now: Micros,
     out: &mut impl Write,
-) -> Result<(), OperatorError> {
+) -> Done {
     let account = named(accounts, &args.account).await?;
     if account.deleted.is_some() {
         return Err(OperatorError::Deleted);

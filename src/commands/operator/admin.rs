@@ -4,7 +4,7 @@ use std::io::{BufRead, Read, Write};
 
 use zeroize::Zeroizing;
 
-use super::OperatorError;
+use super::{Done, OperatorError};
 use crate::{
     cli::accounts::{AdminArgs, AdminCommand, AdminListArgs},
     config::AccountsConfig,
@@ -27,7 +27,7 @@ pub(super) async fn run(
     now: Micros,
     input: &mut impl BufRead,
     out: &mut impl Write,
-) -> Result<(), OperatorError> {
+) -> Done {
     let (AdminCommand::Create(AdminArgs { db, .. })
     | AdminCommand::List(AdminListArgs { db, .. })
     | AdminCommand::Remove(AdminArgs { db, .. })) = &command;
@@ -68,7 +68,7 @@ async fn create(
     password: Result<Zeroizing<String>, OperatorError>,
     now: Micros,
     out: &mut impl Write,
-) -> Result<(), OperatorError> {
+) -> Done {
     let password = accounts.new_password(password?.to_string(), None)?;
     if !accounts.create_admin(name, password, now).await? {
         return Err(OperatorError::AdminExists { name: name.to_owned() });
@@ -76,11 +76,7 @@ async fn create(
     Ok(line(out, &["created", name])?)
 }
 
-async fn list(
-    accounts: &Accounts,
-    args: &AdminListArgs,
-    out: &mut impl Write,
-) -> Result<(), OperatorError> {
+async fn list(accounts: &Accounts, args: &AdminListArgs, out: &mut impl Write) -> Done {
     let admins = accounts.admins().await?;
     let mut table = Table::new(out, args.output.format(), ["name", "created"])?;
     for Admin { name, created, .. } in admins {
@@ -89,11 +85,7 @@ async fn list(
     Ok(())
 }
 
-async fn remove(
-    accounts: &Accounts,
-    name: &str,
-    out: &mut impl Write,
-) -> Result<(), OperatorError> {
+async fn remove(accounts: &Accounts, name: &str, out: &mut impl Write) -> Done {
     if !accounts.remove_admin(name).await? {
         return Err(OperatorError::UnknownAdmin { name: name.to_owned() });
     }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::OperatorError;
+use super::{Done, OperatorError};
 use crate::{
     cli::accounts::FoundersCommand,
     config::AccountsConfig,
@@ -21,7 +21,7 @@ pub(super) async fn run(
     config: &AccountsConfig,
     now: Micros,
     out: &mut impl Write,
-) -> Result<(), OperatorError> {
+) -> Done {
     let FoundersCommand::Grant(args) = command;
     let accounts = Accounts::open_existing(&args.db, config).await?;
     let granted = accounts.grant_founders(args.at, now).await;

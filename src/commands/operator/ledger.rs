@@ -7,7 +7,7 @@ use accounts::{
     books::{LedgerStore, Sums},
 };
 
-use super::{OperatorError, filter, with_accounts};
+use super::{Done, filter, with_accounts};
 use crate::{
     cli::orders::LedgerArgs,
     config::AccountsConfig,
@@ -25,20 +25,12 @@ const COLUMNS: [&str; 11] = [
 /// # Errors
 ///
 /// If the database cannot be used, if there is no such account, or if the output cannot be written.
-pub(super) async fn run(
-    args: LedgerArgs,
-    config: &AccountsConfig,
-    out: &mut impl Write,
-) -> Result<(), OperatorError> {
+pub(super) async fn run(args: LedgerArgs, config: &AccountsConfig, out: &mut impl Write) -> Done {
     let db = &args.filter.db;
     with_accounts(db, config, async |accounts| print(accounts, &args, out).await).await
 }
 
-async fn print(
-    accounts: &Accounts,
-    args: &LedgerArgs,
-    out: &mut impl Write,
-) -> Result<(), OperatorError> {
+async fn print(accounts: &Accounts, args: &LedgerArgs, out: &mut impl Write) -> Done {
     let filter = filter(accounts, &args.filter).await?;
     let books = LedgerStore::new(accounts.database());
     let format = args.output.format();

@@ -31,6 +31,8 @@ use accounts::{
 };
 use database::DatabaseName;
 
+type Done = Result<(), OperatorError>;
+
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorError {
     #[error(transparent)]
@@ -76,7 +78,7 @@ pub async fn run(
     now: Micros,
     input: &mut impl BufRead,
     out: &mut impl Write,
-) -> Result<(), OperatorError> {
+) -> Done {
     let accounts = &config.accounts;
     match command {
         OperatorCommand::Account(command) => account::run(command, accounts, now, out).await,
@@ -93,8 +95,8 @@ pub async fn run(
 async fn with_accounts(
     db: &DatabaseName,
     config: &AccountsConfig,
-    work: impl AsyncFnOnce(&Accounts) -> Result<(), OperatorError>,
-) -> Result<(), OperatorError> {
+    work: impl AsyncFnOnce(&Accounts) -> Done,
+) -> Done {
     let accounts = Accounts::open_existing(db, config).await?;
     let done = work(&accounts).await;
     accounts.close().await;

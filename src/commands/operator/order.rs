@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::{LedgerStore, OperatorError, filter, ledger, with_accounts};
+use super::{Done, LedgerStore, OperatorError, filter, ledger, with_accounts};
 use crate::{
     cli::orders::{OrderCommand, OrderListArgs, OrderShowArgs},
     config::AccountsConfig,
@@ -20,7 +20,7 @@ pub(super) async fn run(
     command: OrderCommand,
     config: &AccountsConfig,
     out: &mut impl Write,
-) -> Result<(), OperatorError> {
+) -> Done {
     let db = match &command {
         OrderCommand::List(OrderListArgs { filter, .. }) => &filter.db,
         OrderCommand::Show(OrderShowArgs { db, .. }) => db,
@@ -32,11 +32,7 @@ pub(super) async fn run(
     .await
 }
 
-async fn list(
-    accounts: &Accounts,
-    args: &OrderListArgs,
-    out: &mut impl Write,
-) -> Result<(), OperatorError> {
+async fn list(accounts: &Accounts, args: &OrderListArgs, out: &mut impl Write) -> Done {
     let filter = filter(accounts, &args.filter).await?;
     let orders = LedgerStore::new(accounts.database()).orders(&filter, args.limit).await?;
     let columns = [
@@ -62,7 +58,7 @@ async fn list(
     Ok(())
 }
 
-async fn show(accounts: &Accounts, id: &str, out: &mut impl Write) -> Result<(), OperatorError> {
+async fn show(accounts: &Accounts, id: &str, out: &mut impl Write) -> Done {
     let books = LedgerStore::new(accounts.database());
     let found = books.order(id).await?;
     let order = found.ok_or_else(|| OperatorError::UnknownOrder { id: id.to_owned() })?;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::{LedgerStore, OperatorError, with_accounts};
+use super::{Done, LedgerStore, OperatorError, with_accounts};
 use crate::{cli::orders::RefundArgs, config::Config, table::line};
 use accounts::{Accounts, Micros, payments::Payments, products::CurrentCatalogue};
 
@@ -18,7 +18,7 @@ pub(super) async fn run(
     config: &Config,
     now: Micros,
     out: &mut impl Write,
-) -> Result<(), OperatorError> {
+) -> Done {
     let run = async |accounts: &Accounts| refund(accounts, &args, config, now, out).await;
     with_accounts(&args.db, &config.accounts, run).await
 }
@@ -29,7 +29,7 @@ async fn refund(
     config: &Config,
     now: Micros,
     out: &mut impl Write,
-) -> Result<(), OperatorError> {
+) -> Done {
     if LedgerStore::new(accounts.database()).order(&args.order).await?.is_none() {
         return Err(OperatorError::UnknownOrder { id: args.order.clone() });
     }

@@ -84,54 +84,35 @@ pub fn address_prefix(address: IpAddr) -> IpAddr {
     }
 }
 
-macro_rules! pools {
-    ($($(#[$doc:meta])* $name:ident = $label:literal,)*) => {
-        /// What the work was done for: the label `pool` of the metrics.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Pool {
-            $($(#[$doc])* $name,)*
-        }
-
-        impl Pool {
-            /// All of them.
-            pub const ALL: [Self; [$($label),*].len()] = [$(Self::$name),*];
-
-            /// Its label in metrics.
-            #[must_use]
-            pub const fn label(self) -> &'static str {
-                match self {
-                    $(Self::$name => $label,)*
-                }
-            }
-        }
-    };
-}
-
-pools! {
-    /// Requests over HTTP, on the threads that serve them.
-    Rest = "rest",
-    /// Calls over MCP, on any thread.
-    Mcp = "mcp",
-    /// Lists, statistics and other long computations on blocking threads.
-    Blocking = "blocking",
-    /// Compressing responses.
-    Compression = "compression",
-    /// Decompressing what clients send.
-    Inflation = "inflation",
-    /// Commands and messages of sockets, on the threads of shards.
-    Shard = "shard",
-    /// Catch-ups, hashes and images, on the thread of the writer.
-    Writer = "writer",
-    /// Rendering pictures.
-    Images = "images",
-    /// Hashing passwords.
-    Passwords = "passwords",
-    /// Reading recordings for replays.
-    Replays = "replays",
-    /// Deliveries of webhooks.
-    Webhooks = "webhooks",
-    /// Statements in the database. Only their waits are shown.
-    Database = "database",
+crate::words! {
+    /// What the work was done for: the label `pool` of the metrics.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Pool {
+        /// Requests over HTTP, on the threads that serve them.
+        Rest = "rest",
+        /// Calls over MCP, on any thread.
+        Mcp = "mcp",
+        /// Lists, statistics and other long computations on blocking threads.
+        Blocking = "blocking",
+        /// Compressing responses.
+        Compression = "compression",
+        /// Decompressing what clients send.
+        Inflation = "inflation",
+        /// Commands and messages of sockets, on the threads of shards.
+        Shard = "shard",
+        /// Catch-ups, hashes and images, on the thread of the writer.
+        Writer = "writer",
+        /// Rendering pictures.
+        Images = "images",
+        /// Hashing passwords.
+        Passwords = "passwords",
+        /// Reading recordings for replays.
+        Replays = "replays",
+        /// Deliveries of webhooks.
+        Webhooks = "webhooks",
+        /// Statements in the database. Only their waits are shown.
+        Database = "database",
+    }
 }
 
 /// The account of work of a hub. Clones share it.
@@ -333,10 +314,10 @@ impl Work {
     pub fn export(&self) {
         for (pool, total) in self.totals() {
             let us = u64::try_from(total.as_micros()).unwrap_or(u64::MAX);
-            counter!("matchwire_work_microseconds_total", "pool" => pool.label()).absolute(us);
+            counter!("matchwire_work_microseconds_total", "pool" => pool.as_str()).absolute(us);
         }
         for (pool, waiting) in self.waiting() {
-            gauge!("matchwire_work_waiting", "pool" => pool.label()).set(waiting as f64);
+            gauge!("matchwire_work_waiting", "pool" => pool.as_str()).set(waiting as f64);
         }
     }
 

@@ -74,8 +74,7 @@ pub struct Weather {
 }
 
 /// A ground, a court, a race course.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "NamedVenue", into = "NamedVenue")]
 pub struct Venue {

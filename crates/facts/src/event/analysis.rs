@@ -11,8 +11,7 @@ use super::{Eid, Participant, Side, Stat, counts};
 use crate::football::Period;
 
 /// Shots, momentum, halves and the like, which belong to the record of a match but not to its stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Analysis {
@@ -120,8 +119,7 @@ mod probability {
 }
 
 /// A shot. One with the same `eid` replaces the one before.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Shot {
@@ -302,8 +300,7 @@ impl Half {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AveragePosition {
@@ -312,8 +309,7 @@ pub struct AveragePosition {
     pub location: PitchPlace,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PlayerRating {

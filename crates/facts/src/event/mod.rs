@@ -88,8 +88,7 @@ pub struct Event {
 }
 
 /// What is reported. All facts are absolute: to report one twice changes nothing.
-#[derive(Debug, Clone, PartialEq)]
-#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Fact {
@@ -176,8 +175,7 @@ impl Side {
 /// A value of each side: `[home, away]`, `[player 1, player 2]`.
 pub type Pair<T> = [T; 2];
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "NamedParticipant", into = "NamedParticipant")]
 pub struct Participant {
@@ -185,8 +183,7 @@ pub struct Participant {
     pub name: Arc<str>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "NamedCompetition", into = "NamedCompetition")]
 pub struct Competition {

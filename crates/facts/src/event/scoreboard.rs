@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Pair, Side, words::words};
 
 /// The whole scoreboard, absolute: what is absent in a later one is no longer so.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[derive(Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Scoreboard {

@@ -14,6 +14,9 @@ use super::{
     search::{Join, competitions},
 };
 
+/// Why an order is not carried out.
+type Refusal = &'static str;
+
 const TWO_OF_ONE: &str = "two matches of one provider are never the same";
 const TWO_COMPETITIONS_OF_ONE: &str = "two competitions of one provider are never the same";
 const UNKNOWN: &str = "unknown match: use PROVIDER/KEY instead";
@@ -45,10 +48,7 @@ impl Identity {
     }
 
     /// Matches that were joined before stay joined, whatever is said of their competitions now.
-    fn follow_competitions(
-        &mut self,
-        order: &CompetitionsOrder,
-    ) -> Result<Vec<Move>, &'static str> {
+    fn follow_competitions(&mut self, order: &CompetitionsOrder) -> Result<Vec<Move>, Refusal> {
         if order.one.provider == order.other.provider {
             return Err(TWO_COMPETITIONS_OF_ONE);
         }
@@ -105,7 +105,7 @@ impl Identity {
         &mut self,
         request: &JoinRequest,
         into: MatchMapping,
-    ) -> Result<Vec<Move>, &'static str> {
+    ) -> Result<Vec<Move>, Refusal> {
         let local_id = request.description.id;
         let here = self.mapping(local_id);
         // The target may have been joined with another match since.
@@ -138,12 +138,7 @@ impl Identity {
 
     /// Checks that no provider is in the match twice after the move, and that the target is known
     /// by a provider, without which that could not be checked.
-    fn check_providers(
-        &self,
-        movers: &[Id],
-        request: &JoinRequest,
-        to: Id,
-    ) -> Result<(), &'static str> {
+    fn check_providers(&self, movers: &[Id], request: &JoinRequest, to: Id) -> Result<(), Refusal> {
         let there = self.groups.members(to).iter().map(|member| (member.id, &*member.provider));
         let with = request.with.iter().map(|with| (with.id, &*with.provider));
         let there = there.chain(with).filter(|(member, _)| !movers.contains(member));

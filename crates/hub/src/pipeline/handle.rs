@@ -165,6 +165,8 @@ pub struct InputSender {
     ids: Option<PublicIds>,
 }
 
+type HubResult<T> = Result<T, HubStopped>;
+
 /// The hub no longer accepts inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HubStopped;
@@ -193,7 +195,7 @@ impl InputSender {
     /// # Errors
     ///
     /// If the hub has stopped.
-    pub async fn send(&self, input: impl Into<Input>) -> Result<(), HubStopped> {
+    pub async fn send(&self, input: impl Into<Input>) -> HubResult<()> {
         self.reserve().await?.put(input.into());
         Ok(())
     }
@@ -203,7 +205,7 @@ impl InputSender {
     /// # Errors
     ///
     /// If the hub has stopped.
-    pub fn blocking_send(&self, input: impl Into<Input>) -> Result<(), HubStopped> {
+    pub fn blocking_send(&self, input: impl Into<Input>) -> HubResult<()> {
         let mut input: Input = input.into();
         input.number(self.ids.as_ref());
         self.queue.blocking_send(input).map_err(|_| HubStopped)
@@ -214,13 +216,13 @@ impl InputSender {
     /// # Errors
     ///
     /// If the hub has stopped.
-    pub async fn reserve(&self) -> Result<InputPermit<'_>, HubStopped> {
+    pub async fn reserve(&self) -> HubResult<InputPermit<'_>> {
         let permit = self.queue.reserve().await.map_err(|_| HubStopped)?;
         Ok(InputPermit { permit, ids: self.ids.as_ref() })
     }
 
     #[cfg(test)]
-    pub(crate) fn try_reserve(&self) -> Result<InputPermit<'_>, HubStopped> {
+    pub(crate) fn try_reserve(&self) -> HubResult<InputPermit<'_>> {
         let permit = self.queue.try_reserve().map_err(|_| HubStopped)?;
         Ok(InputPermit { permit, ids: self.ids.as_ref() })
     }
@@ -292,14 +294,11 @@ impl HubHandle {
     /// # Errors
     ///
     /// If the hub has stopped.
-    pub async fn channels(&self) -> Result<Vec<ChannelId>, HubStopped> {
+    pub async fn channels(&self) -> HubResult<Vec<ChannelId>> {
         self.ask(Request::Channels).await
     }
 
-    async fn ask<T>(
-        &self,
-        request: impl FnOnce(oneshot::Sender<T>) -> Request,
-    ) -> Result<T, HubStopped> {
+    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> HubResult<T> {
         let (reply, answer) = oneshot::channel();
         self.requests.send(request(reply)).await.map_err(|_| HubStopped)?;
         answer.await.map_err(|_| HubStopped)
@@ -310,7 +309,7 @@ impl HubHandle {
     /// # Errors
     ///
     /// If the hub has stopped.
-    pub async fn image(&self, channel: &str) -> Result<Option<ChannelImage>, HubStopped> {
+    pub async fn image(&self, channel: &str) -> HubResult<Option<ChannelImage>> {
         self.image_at(channel, 0).await
     }
 
@@ -319,11 +318,7 @@ impl HubHandle {
     /// # Errors
     ///
     /// If the hub has stopped.
-    pub async fn image_at(
-        &self,
-        channel: &str,
-        at_least: Seq,
-    ) -> Result<Option<ChannelImage>, HubStopped> {
+    pub async fn image_at(&self, channel: &str, at_least: Seq) -> HubResult<Option<ChannelImage>> {
         let payer = work::current().map_or(Payer::Hub, |(_, payer)| payer);
         let channel = channel.to_owned();
         let request = |reply| Request::Image { channel, at_least, payer, reply };
@@ -338,7 +333,7 @@ impl HubHandle {
     /// # Errors
     ///
     /// If the hub has stopped.
-    pub async fn catch_up(&self, request: HostRequest) -> Result<HostResponse, HubStopped> {
+    pub async fn catch_up(&self, request: HostRequest) -> HubResult<HostResponse> {
         let (response, cost) = self.ask(|reply| Request::CatchUp { request, reply }).await?;
         charge(cost.used);
         Ok(response)
@@ -355,7 +350,7 @@ impl HubHandle {
         kind: &'static str,
         policy: SourcePolicy,
         health: Option<Health>,
-    ) -> Result<SourceNumber, HubStopped> {
+    ) -> HubResult<SourceNumber> {
         let name = Arc::clone(name);
         self.ask(|reply| Request::Source { name, kind, policy, health, reply }).await
     }
@@ -365,7 +360,7 @@ impl HubHandle {
     /// # Errors
     ///
     /// If the hub has stopped, or no longer leads.
-    pub async fn source_facts(&self, source: SourceNumber) -> Result<SourceFacts, HubStopped> {
+    pub async fn source_facts(&self, source: SourceNumber) -> HubResult<SourceFacts> {
         self.ask(|reply| Request::Facts { source, reply }).await
     }
 }

@@ -32,11 +32,7 @@ impl ArchiveStore {
     }
 
     /// `rows`: the digest of each, and where its number is stored. `count`: how many numbers exist.
-    pub(super) async fn choose(
-        &self,
-        count: u32,
-        rows: &mut [(Key, &mut Option<Key>)],
-    ) -> sqlx::Result<()> {
+    async fn choose(&self, count: u32, rows: &mut [(Key, &mut Option<Key>)]) -> sqlx::Result<()> {
         let mut chosen = HashSet::with_capacity(rows.len());
         for chunk in rows.chunks_mut(IDS_MAX) {
             let mut open: Vec<_> = chunk

@@ -12,7 +12,7 @@ use fanout::Micros;
 use rust_decimal::Decimal;
 
 use super::{
-    Life, Moment,
+    BookDelta, Life, Moment,
     guard::{Guard, GuardChange},
     market::{LadderKind, Market, Selection, Transition, is_price},
 };
@@ -214,27 +214,26 @@ impl Book {
         &mut self,
         fact: &OddsFact,
         moment: Moment,
-        parts: &mut Vec<BookPart>,
-        events: &mut Vec<BookEvent>,
+        delta: &mut BookDelta,
     ) -> Option<usize> {
         if let MarketChange::Define(definition) = &fact.change {
             let index = self.market_index(&fact.market);
-            self.define(index, definition, moment, parts, events);
+            self.define(index, definition, moment, delta);
             return Some(index);
         }
         // Normalisers drop facts about markets that were never defined.
         let index = *self.places.get(&fact.market)?;
         match &fact.change {
             MarketChange::Define(_) => {}
-            MarketChange::Clear => self.clear(index, parts),
+            MarketChange::Clear => self.clear(index, &mut delta.parts),
             MarketChange::Prices { selections, volume } => {
                 // Its levels, and rarely more than the price and its neighbours.
                 let room =
                     |it: &SelectionChange| it.back.len() + it.lay.len() + it.traded.len() + 3;
-                parts.reserve(selections.iter().map(room).sum());
-                self.volume(index, *volume, parts);
+                delta.parts.reserve(selections.iter().map(room).sum());
+                self.volume(index, *volume, &mut delta.parts);
                 for change in selections {
-                    self.change(index, change, moment.best(), parts);
+                    self.change(index, change, moment.best(), &mut delta.parts);
                 }
             }
         }
@@ -253,8 +252,7 @@ impl Book {
         market_index: usize,
         definition: &MarketDefinition,
         moment: Moment,
-        parts: &mut Vec<BookPart>,
-        events: &mut Vec<BookEvent>,
+        delta: &mut BookDelta,
     ) {
         let market = &mut self.markets[market_index];
         if market.is_defined_as(definition) {
@@ -297,26 +295,27 @@ impl Book {
                 selection.status = SelectionStatus::Removed;
             }
         }
-        parts.push(BookPart::Definition(market_index));
+        delta.parts.push(BookPart::Definition(market_index));
         if before != Some((definition.status, definition.in_play)) {
             let (status, in_play) = (definition.status, definition.in_play);
             let transition = Transition { at: moment.best(), status, in_play };
             let number = market.transition(transition);
-            parts.push(BookPart::Transition(market_index, number));
+            delta.parts.push(BookPart::Transition(market_index, number));
             let was_closed = before.is_some_and(|(status, _)| status == MarketStatus::Closed);
             if closes && market.settled.is_some() {
                 // Whether it was in play when it closed is no settlement.
                 if !was_closed || are_new(market) {
-                    events.extend(market.resettle(market_index));
+                    delta.events.extend(market.resettle(market_index));
                 }
             } else {
                 if closes {
                     market.settled = Some(number);
                 }
-                events.push(BookEvent::Moved { market: market_index, number, transition, before });
+                let market = market_index;
+                delta.events.push(BookEvent::Moved { market, number, transition, before });
             }
         } else if closes && are_new(market) {
-            events.extend(market.resettle(market_index));
+            delta.events.extend(market.resettle(market_index));
         }
     }
 

@@ -13,7 +13,7 @@ use facts::{
 use fanout::Micros;
 use record::counters::{self, CardColour};
 
-use super::{MatchAnalysis, Moment};
+use super::{MatchAnalysis, MatchDelta, Moment};
 use crate::hub::feeds::{FactKind, SourceNumber};
 
 #[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
@@ -164,13 +164,13 @@ impl Football {
     }
 
     /// Withdraws a start that was reported late, as a clock of the same message shows.
-    fn check_period_start(&mut self, second: u32, moment: Moment, parts: &mut Vec<FootballPart>) {
+    fn check_period_start(&mut self, second: u32, moment: Moment, delta: &mut MatchDelta) {
         let Some(period) = self.status.and_then(Period::played_in) else { return };
         let is_late = second > period.first_second() + LATE_SECONDS;
         let start = self.period_starts.get(&period).copied();
         if is_late && start.is_some() && start == moment.source {
             self.period_starts.remove(&period);
-            parts.push(FootballPart::PeriodStart(period));
+            delta.football.push(FootballPart::PeriodStart(period));
         }
     }
 
@@ -206,36 +206,35 @@ impl Football {
         fact: &FootballFact,
         scores: bool,
         moment: Moment,
-        parts: &mut Vec<FootballPart>,
-        events: &mut Vec<FootballEvent>,
+        delta: &mut MatchDelta,
     ) {
         let before = may_count(fact).then(|| self.counters());
-        self.apply_fact(fact, scores, moment, parts, events);
+        self.apply_fact(fact, scores, moment, delta);
         if let Some(before) = before {
-            self.counted(&before, parts);
+            self.counted(&before, delta);
         }
     }
 
     /// The counters that differ from these.
-    fn counted(&self, before: &Pair<BTreeMap<&'static str, u32>>, parts: &mut Vec<FootballPart>) {
+    fn counted(&self, before: &Pair<BTreeMap<&'static str, u32>>, delta: &mut MatchDelta) {
         for (side, after) in Side::BOTH.into_iter().zip(self.counters()) {
             let before = &before[side.index()];
             let changed = after.into_iter().filter(|(name, count)| before.get(name) != Some(count));
-            parts.extend(changed.map(|(name, _)| FootballPart::Counter(side, name)));
+            delta.football.extend(changed.map(|(name, _)| FootballPart::Counter(side, name)));
         }
     }
 
     /// Sets counters. No other follows from one that a source provides already, but for possession, whose rest is the other
     /// side's.
-    fn count(&mut self, side: Side, values: &[(Stat, u32)], parts: &mut Vec<FootballPart>) {
-        let first = parts.len();
+    fn count(&mut self, side: Side, values: &[(Stat, u32)], delta: &mut MatchDelta) {
+        let first = delta.football.len();
         let mut others = Vec::new();
         for (stat, value) in values {
             match self.stats[side.index()].get_mut(stat) {
                 Some(count) if count == value => {}
                 Some(count) if *stat != Stat::BallPossession => {
                     *count = *value;
-                    parts.push(FootballPart::Counter(side, stat.as_str()));
+                    delta.football.push(FootballPart::Counter(side, stat.as_str()));
                 }
                 _ => others.push((*stat, *value)),
             }
@@ -243,9 +242,9 @@ impl Football {
         if !others.is_empty() {
             let before = self.counters();
             self.stats[side.index()].extend(others);
-            self.counted(&before, parts);
+            self.counted(&before, delta);
         }
-        parts[first..].sort_unstable_by_key(|part| match part {
+        delta.football[first..].sort_unstable_by_key(|part| match part {
             FootballPart::Counter(side, name) => (side.index(), *name),
             _ => (0, ""),
         });
@@ -264,49 +263,46 @@ impl Football {
         fact: &FootballFact,
         scores: bool,
         moment: Moment,
-        parts: &mut Vec<FootballPart>,
-        events: &mut Vec<FootballEvent>,
+        delta: &mut MatchDelta,
     ) {
         match fact {
             FootballFact::Status(status) if self.status == Some(*status) => {}
             FootballFact::Status(status) => {
                 let before = self.reported_score();
                 self.status = Some(*status);
-                self.score_changed(before, parts);
-                parts.push(FootballPart::Status);
+                self.score_changed(before, delta);
+                delta.football.push(FootballPart::Status);
             }
             FootballFact::PeriodStart { period, at } => {
                 if self.period_starts.insert(*period, *at) != Some(*at) {
-                    parts.push(FootballPart::PeriodStart(*period));
+                    delta.football.push(FootballPart::PeriodStart(*period));
                 }
             }
             FootballFact::Clock { second, running } => {
-                self.check_period_start(*second, moment, parts);
-                self.clock(
-                    MatchClock { at: moment.anchor(), second: *second, running: *running },
-                    parts,
-                );
+                self.check_period_start(*second, moment, delta);
+                let (second, running) = (*second, *running);
+                self.clock(MatchClock { at: moment.anchor(), second, running }, delta);
             }
-            FootballFact::Score(score) => self.put(*score, moment, parts, events),
+            FootballFact::Score(score) => self.put(*score, moment, delta),
             FootballFact::Incident(incident) => {
                 if self.incident_index(&incident.eid).is_none() {
-                    events.push(FootballEvent::Happened(self.incidents.len()));
-                    self.incident(incident, parts);
+                    delta.football_events.push(FootballEvent::Happened(self.incidents.len()));
+                    self.incident(incident, delta);
                 }
             }
             FootballFact::Retract { eid, why, score } => {
-                let retracted = self.retract(eid, why, parts, events);
+                let retracted = self.retract(eid, why, delta);
                 match (scores, retracted) {
                     (false, _) => {}
-                    (true, true) => self.score(*score, parts),
-                    (true, false) => self.put(*score, moment, parts, events),
+                    (true, true) => self.score(*score, delta),
+                    (true, false) => self.put(*score, moment, delta),
                 }
             }
-            FootballFact::Correct(incident) => self.correct(incident, parts, events),
-            FootballFact::Stats { side, values } => self.count(*side, values, parts),
+            FootballFact::Correct(incident) => self.correct(incident, delta),
+            FootballFact::Stats { side, values } => self.count(*side, values, delta),
             FootballFact::Ball(ball) => {
                 if self.ball.replace(*ball) != Some(*ball) {
-                    parts.push(FootballPart::Ball);
+                    delta.football.push(FootballPart::Ball);
                 }
             }
             FootballFact::Analysis(fact) => self.analysis.get_or_insert_default().apply(fact),
@@ -335,44 +331,38 @@ impl Football {
         has_shot.then(|| (*side, player.clone()))
     }
 
-    fn clock(&mut self, clock: MatchClock, parts: &mut Vec<FootballPart>) {
+    fn clock(&mut self, clock: MatchClock, delta: &mut MatchDelta) {
         if !self.clock.is_some_and(|anchor| anchor.agrees(clock)) {
             self.clock = Some(clock);
-            parts.push(FootballPart::Clock);
+            delta.football.push(FootballPart::Clock);
         }
     }
 
     /// Sets a score. A lower score publishes an event of its own, unless its source time is before
     /// that of the current score: then it is late and ignored.
-    fn put(
-        &mut self,
-        score: FootballScore,
-        moment: Moment,
-        parts: &mut Vec<FootballPart>,
-        events: &mut Vec<FootballEvent>,
-    ) {
+    fn put(&mut self, score: FootballScore, moment: Moment, delta: &mut MatchDelta) {
         if self.score.is_some_and(|current| current.is_ahead_of(&score)) {
             if moment.source < self.scored_at {
                 return;
             }
             if self.reported_score().is_some() {
                 self.put_right += 1;
-                events.push(FootballEvent::ScoreCorrected(self.put_right));
+                delta.football_events.push(FootballEvent::ScoreCorrected(self.put_right));
             }
         }
         self.scored_at = self.scored_at.max(moment.source);
-        self.score(score, parts);
+        self.score(score, delta);
     }
 
-    fn score(&mut self, score: FootballScore, parts: &mut Vec<FootballPart>) {
+    fn score(&mut self, score: FootballScore, delta: &mut MatchDelta) {
         let before = self.reported_score();
         self.score = Some(score);
-        self.score_changed(before, parts);
+        self.score_changed(before, delta);
     }
 
-    fn score_changed(&self, before: Option<FootballScore>, parts: &mut Vec<FootballPart>) {
+    fn score_changed(&self, before: Option<FootballScore>, delta: &mut MatchDelta) {
         if self.reported_score() != before {
-            parts.push(FootballPart::Score);
+            delta.football.push(FootballPart::Score);
         }
     }
 
@@ -380,8 +370,8 @@ impl Football {
         self.incidents.iter().position(|entry| &*entry.incident.eid == eid)
     }
 
-    fn incident(&mut self, incident: &Incident, parts: &mut Vec<FootballPart>) {
-        parts.push(FootballPart::Incident(self.incidents.len()));
+    fn incident(&mut self, incident: &Incident, delta: &mut MatchDelta) {
+        delta.football.push(FootballPart::Incident(self.incidents.len()));
         self.incidents.push(IncidentEntry {
             incident: incident.clone(),
             retracted: None,
@@ -390,40 +380,30 @@ impl Football {
     }
 
     /// Returns whether there was an incident to retract.
-    fn retract(
-        &mut self,
-        eid: &str,
-        why: &Arc<str>,
-        parts: &mut Vec<FootballPart>,
-        events: &mut Vec<FootballEvent>,
-    ) -> bool {
+    fn retract(&mut self, eid: &str, why: &Arc<str>, delta: &mut MatchDelta) -> bool {
         let Some(index) = self.incident_index(eid) else { return false };
         let entry = &mut self.incidents[index];
         if entry.retracted.is_some() {
             return false;
         }
         entry.retracted = Some(Arc::clone(why));
-        parts.push(FootballPart::Incident(index));
-        events.push(FootballEvent::Retracted(index));
+        delta.football.push(FootballPart::Incident(index));
+        delta.football_events.push(FootballEvent::Retracted(index));
         true
     }
 
     /// Applies a correction. An unknown incident is added as new.
-    fn correct(
-        &mut self,
-        incident: &Incident,
-        parts: &mut Vec<FootballPart>,
-        events: &mut Vec<FootballEvent>,
-    ) {
+    fn correct(&mut self, incident: &Incident, delta: &mut MatchDelta) {
         let Some(index) = self.incident_index(&incident.eid) else {
-            events.push(FootballEvent::Happened(self.incidents.len()));
-            return self.incident(incident, parts);
+            delta.football_events.push(FootballEvent::Happened(self.incidents.len()));
+            return self.incident(incident, delta);
         };
         if self.incidents[index].incident != *incident {
-            self.incidents[index].incident = incident.clone();
-            self.incidents[index].corrections += 1;
-            parts.push(FootballPart::Incident(index));
-            events.push(FootballEvent::Corrected(index, self.incidents[index].corrections));
+            let entry = &mut self.incidents[index];
+            entry.incident = incident.clone();
+            entry.corrections += 1;
+            delta.football.push(FootballPart::Incident(index));
+            delta.football_events.push(FootballEvent::Corrected(index, entry.corrections));
         }
     }
 }
@@ -492,10 +472,10 @@ mod tests {
             let moment = Moment { source: None, received: 1 };
             for fact in facts {
                 let before = state.counters();
-                let (mut parts, mut events) = (Vec::new(), Vec::new());
-                state.apply(&fact, true, moment, &mut parts, &mut events);
+                let mut delta = MatchDelta::default();
+                state.apply(&fact, true, moment, &mut delta);
                 let after = state.counters();
-                let stated = parts.iter().filter_map(|part| match part {
+                let stated = delta.football.iter().filter_map(|part| match part {
                     FootballPart::Counter(side, name) => Some((side.index(), *name)),
                     _ => None,
                 });

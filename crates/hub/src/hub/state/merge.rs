@@ -274,8 +274,7 @@ impl Match {
         let guarded = book.guard.set_feed_sick(sick);
         self.touched.all |= guarded.is_some();
         delta.events.extend(guarded.map(BookEvent::Guard));
-        let market = book.apply(fact, origin.moment, &mut delta.parts, &mut delta.events);
-        let Some(market) = market else { return };
+        let Some(market) = book.apply(fact, origin.moment, delta) else { return };
         self.touched.markets.insert((index, market));
         if let MarketChange::Define(_) = &fact.change {
             self.consensus.note(&book.markets[market], index, market);
@@ -289,13 +288,7 @@ impl Match {
             self.standby_books.push(Book::new(Arc::clone(&fact.book), origin.source));
             self.standby_books.len() - 1
         });
-        let mut ignored = BookDelta::default();
-        self.standby_books[index].apply(
-            fact,
-            origin.moment,
-            &mut ignored.parts,
-            &mut ignored.events,
-        );
+        self.standby_books[index].apply(fact, origin.moment, &mut BookDelta::default());
     }
 
     pub(super) fn succeed_in_book(

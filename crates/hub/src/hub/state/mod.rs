@@ -303,19 +303,13 @@ impl Play {
         match (self, fact) {
             (Self::Football(football), Fact::Football(fact)) => {
                 delta.shooters.extend(football.shooter(fact));
-                let (parts, events) = (&mut delta.football, &mut delta.football_events);
-                football.apply(fact, scores, moment, parts, events);
+                football.apply(fact, scores, moment, delta);
             }
-            (Self::Tennis(tennis), Fact::Tennis(fact)) => {
-                tennis.apply(fact, moment, &mut delta.tennis, &mut delta.tennis_events);
-            }
+            (Self::Tennis(tennis), Fact::Tennis(fact)) => tennis.apply(fact, moment, delta),
             (Self::Scoreboard(scores), Fact::Scoreboard(board)) => {
-                let MatchDelta { scoreboard, scoreboard_events, .. } = delta;
-                scores.apply(board, moment, scoreboard, scoreboard_events);
+                scores.apply(board, moment, delta);
             }
-            (Self::Race(racing), Fact::Race(race)) => {
-                racing.apply(race, &mut delta.race, &mut delta.race_events);
-            }
+            (Self::Race(racing), Fact::Race(race)) => racing.apply(race, delta),
             _ => {}
         }
     }

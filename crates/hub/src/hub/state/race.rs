@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use borsh::{BorshDeserialize, BorshSerialize};
 use facts::event::{Id, Race, RaceRunner, RaceStatus};
 
-use super::Life;
+use super::{Life, MatchDelta};
 
 #[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub struct Racing {
@@ -48,35 +48,31 @@ impl Racing {
         Some(Race { status: self.status?, runners })
     }
 
-    pub(super) fn apply(
-        &mut self,
-        race: &Race,
-        parts: &mut Vec<RacePart>,
-        events: &mut Vec<RaceEvent>,
-    ) {
+    pub(super) fn apply(&mut self, race: &Race, delta: &mut MatchDelta) {
         let order_before = self.order();
         let before = self.status.replace(race.status);
         if before != self.status {
-            parts.push(RacePart::Status);
+            delta.race.push(RacePart::Status);
         }
-        self.runners(race, parts);
+        self.runners(race, delta);
         let had_finished = before == Some(RaceStatus::Finished);
         let has_finished = race.status == RaceStatus::Finished;
         if had_finished && (!has_finished || order_before != self.order()) {
             self.corrections += 1;
             let eid = format!("correct-{}", self.corrections).into();
-            let corrected = self.last_finish.clone();
-            events.extend(corrected.map(|corrected| RaceEvent::Correct { eid, corrected }));
+            if let Some(corrected) = self.last_finish.clone() {
+                delta.race_events.push(RaceEvent::Correct { eid, corrected });
+            }
         }
         if race.status == RaceStatus::Off && before != self.status {
             self.starts += 1;
-            events.push(RaceEvent::Off { eid: named("off", self.starts) });
+            delta.race_events.push(RaceEvent::Off { eid: named("off", self.starts) });
         }
         if has_finished && !had_finished {
             self.finishes += 1;
             let eid = named("finish", self.finishes);
             self.last_finish = Some(Arc::clone(&eid));
-            events.push(RaceEvent::Finish { eid });
+            delta.race_events.push(RaceEvent::Finish { eid });
         }
     }
 
@@ -89,18 +85,18 @@ impl Racing {
         order
     }
 
-    fn runners(&mut self, race: &Race, parts: &mut Vec<RacePart>) {
+    fn runners(&mut self, race: &Race, delta: &mut MatchDelta) {
         let new: BTreeMap<Id, &RaceRunner> =
             race.runners.iter().map(|it| (it.participant.id, it)).collect();
         self.runners.retain(|id, _| {
             let stays = new.contains_key(id);
-            parts.extend((!stays).then_some(RacePart::RunnerGone(*id)));
+            delta.race.extend((!stays).then_some(RacePart::RunnerGone(*id)));
             stays
         });
         for (id, runner) in new {
             if self.runners.get(&id) != Some(runner) {
                 self.runners.insert(id, runner.clone());
-                parts.push(RacePart::Runner(id));
+                delta.race.push(RacePart::Runner(id));
             }
         }
     }

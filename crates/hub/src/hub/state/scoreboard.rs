@@ -7,7 +7,7 @@ use std::sync::Arc;
 use borsh::{BorshDeserialize, BorshSerialize};
 use facts::event::{Pair, Scoreboard, ScoreboardStatus};
 
-use super::{Life, MatchClock, Moment};
+use super::{Life, MatchClock, MatchDelta, Moment};
 
 #[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub struct Scores {
@@ -59,13 +59,8 @@ impl Scores {
         self.board.as_ref().and_then(score_of)
     }
 
-    pub(super) fn apply(
-        &mut self,
-        board: &Scoreboard,
-        moment: Moment,
-        parts: &mut Vec<ScoreboardPart>,
-        events: &mut Vec<ScoreboardEvent>,
-    ) {
+    pub(super) fn apply(&mut self, board: &Scoreboard, moment: Moment, delta: &mut MatchDelta) {
+        let parts = &mut delta.scoreboard;
         self.clock(board, moment, parts);
         let before = self.board.replace(board.clone());
         if before.as_ref() == Some(board) {
@@ -82,9 +77,9 @@ impl Scores {
         parts.extend(differs(same(|a, b| a.winner == b.winner), ScoreboardPart::Winner));
         parts_of_the_match(before.map_or(&[], |it| &it.periods), &board.periods, parts);
         if let Some(score) = score_of(board) {
-            self.score(score, events);
+            self.score(score, &mut delta.scoreboard_events);
         }
-        self.finish(before.map(|it| it.status), board.status, events);
+        self.finish(before.map(|it| it.status), board.status, &mut delta.scoreboard_events);
     }
 
     fn clock(&mut self, board: &Scoreboard, moment: Moment, parts: &mut Vec<ScoreboardPart>) {

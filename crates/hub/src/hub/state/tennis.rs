@@ -8,7 +8,7 @@ use facts::event::{
 };
 use fanout::Micros;
 
-use super::Moment;
+use super::{MatchDelta, Moment};
 
 #[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub struct Tennis {
@@ -82,35 +82,29 @@ impl Tennis {
         self.score.as_ref().filter(|_| self.status.is_some_and(TennisStatus::has_begun))
     }
 
-    pub(super) fn apply(
-        &mut self,
-        fact: &TennisFact,
-        moment: Moment,
-        parts: &mut Vec<TennisPart>,
-        events: &mut Vec<TennisEvent>,
-    ) {
+    pub(super) fn apply(&mut self, fact: &TennisFact, moment: Moment, delta: &mut MatchDelta) {
         match fact {
             TennisFact::Status(status) if self.status == Some(*status) => {}
             TennisFact::Status(status) => {
                 let was_reported = self.reported_score().is_some();
                 self.status = Some(*status);
                 if self.reported_score().is_some() != was_reported {
-                    parts.push(TennisPart::Score);
+                    delta.tennis.push(TennisPart::Score);
                 }
-                parts.push(TennisPart::Status);
+                delta.tennis.push(TennisPart::Status);
             }
-            TennisFact::Score(score) => self.put(score, moment, parts, events),
-            TennisFact::Point(point) => self.point(point, moment, parts, events),
+            TennisFact::Score(score) => self.put(score, moment, delta),
+            TennisFact::Point(point) => self.point(point, moment, delta),
             TennisFact::Retract { eid: point, why, score } => {
                 match self.last.take_if(|(eid, _)| eid == point) {
                     Some((point, ended)) => {
                         self.played.pop_if(|played| played.eid == point);
                         let why = Arc::clone(why);
-                        events.push(TennisEvent::Retracted { point, why, ended });
+                        delta.tennis_events.push(TennisEvent::Retracted { point, why, ended });
                         self.scored_at = self.scored_at.max(moment.source);
-                        self.score(score, parts);
+                        self.score(score, delta);
                     }
-                    None => self.put(score, moment, parts, events),
+                    None => self.put(score, moment, delta),
                 }
             }
         }
@@ -125,43 +119,31 @@ impl Tennis {
 
     /// Sets a score. A lower score publishes an event of its own, unless its source time is before
     /// that of the current score: then it is late and ignored.
-    fn put(
-        &mut self,
-        score: &TennisScore,
-        moment: Moment,
-        parts: &mut Vec<TennisPart>,
-        events: &mut Vec<TennisEvent>,
-    ) {
+    fn put(&mut self, score: &TennisScore, moment: Moment, delta: &mut MatchDelta) {
         if self.score.as_ref().is_some_and(|current| current.is_ahead_of(score)) {
             if moment.source.is_some_and(|at| Some(at) < self.scored_at) {
                 return;
             }
             if self.reported_score().is_some() {
                 self.put_right += 1;
-                events.push(TennisEvent::Corrected(self.put_right));
+                delta.tennis_events.push(TennisEvent::Corrected(self.put_right));
             }
         }
         self.scored_at = self.scored_at.max(moment.source);
-        self.score(score, parts);
+        self.score(score, delta);
     }
 
-    fn score(&mut self, score: &TennisScore, parts: &mut Vec<TennisPart>) {
+    fn score(&mut self, score: &TennisScore, delta: &mut MatchDelta) {
         if self.score.as_ref() != Some(score) {
             let sets = self.score.as_ref().map_or(0, |current| current.sets.len());
-            parts.extend((score.sets.len() + 1..=sets).map(TennisPart::SetGone));
+            delta.tennis.extend((score.sets.len() + 1..=sets).map(TennisPart::SetGone));
             self.score = Some(score.clone());
-            parts.push(TennisPart::Score);
+            delta.tennis.push(TennisPart::Score);
         }
     }
 
     /// Applies a point. One whose number is not ahead of the score is a repetition.
-    fn point(
-        &mut self,
-        point: &Point,
-        moment: Moment,
-        parts: &mut Vec<TennisPart>,
-        events: &mut Vec<TennisEvent>,
-    ) {
+    fn point(&mut self, point: &Point, moment: Moment, delta: &mut MatchDelta) {
         let before = self.score.clone().unwrap_or_default();
         if point.score.points <= before.points {
             return;
@@ -181,8 +163,8 @@ impl Tennis {
             game: point.score.game,
             ended,
         });
-        events.push(TennisEvent::Point { point: point.clone(), ended, set });
-        self.score(&point.score, parts);
+        delta.tennis_events.push(TennisEvent::Point { point: point.clone(), ended, set });
+        self.score(&point.score, delta);
     }
 }
 

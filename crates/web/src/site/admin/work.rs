@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::response::Response;
-use base::work::{Payer, PayerUse, Pool};
+use base::work::{Payer, PayerUse};
 use hyper::StatusCode;
 
 use super::{accounts, operator::Operator, units::span};
@@ -48,7 +48,7 @@ pub(super) async fn show(operator: Operator) -> Result<Response, SiteError> {
     let pools = work.totals().into_iter().zip(work.waiting());
     let pools = pools.map(|((pool, total), (_, waiting))| {
         let total = span(i64::try_from(total.as_micros()).unwrap_or(i64::MAX));
-        PoolRow { name: Pool::label(pool), total, waiting }
+        PoolRow { name: pool.as_str(), total, waiting }
     });
     let page = WorkPage {
         shell: operator.shell("/admin/work/"),
@@ -72,6 +72,6 @@ async fn row(operator: &Operator, payer: PayerUse) -> Result<PayerRow, SiteError
         }
     };
     let (recent, debt) = (us(payer.recent), us(payer.debt));
-    let (pool, waiting) = (payer.pool.label(), payer.waiting);
+    let (pool, waiting) = (payer.pool.as_str(), payer.waiting);
     Ok(PayerRow { account, name, recent, pool, debt, waiting })
 }
