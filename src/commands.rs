@@ -6,12 +6,13 @@
 //! - [`record`]: a live source into a file.
 //! - [`probe`]: whether a hub is ready. [`check`]: whether one can start. [`running`]: what one on this machine is asked.
 //! - [`mcp`]: the bridge between a local host of MCP servers and a hub, which it knows only by its URL.
-//! - [`conformance`]: grades a client of the stream protocol.
+//! - `conformance`: grades a client of the stream protocol, with the feature `conformance`.
 
 pub mod backup;
 pub mod check;
 #[cfg(feature = "cluster")]
 pub mod cluster;
+#[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod feeds;
 pub mod import;

@@ -8,8 +8,8 @@ macro_rules! built {
 }
 
 /// Each feature but `full` and `default`, and whether the program was built with it.
-pub const FEATURES: [(&str, bool); 11] = built![
-    "acme" "amqp" "cluster" "demo" "films" "jemalloc" "legacy-sockets" "postgres" "receipts"
+pub const FEATURES: [(&str, bool); 12] = built![
+    "acme" "amqp" "cluster" "conformance" "demo" "films" "jemalloc" "legacy-sockets" "postgres" "receipts"
     "sandbox" "webhooks"
 ];
 

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-#[cfg(not(all(feature = "cluster", feature = "demo")))]
+#[cfg(not(all(feature = "cluster", feature = "conformance", feature = "demo")))]
 use base::feature::MissingFeature;
 use base::{clock::wall, log_queue, process, supervisor};
 use clap::Parser;
@@ -20,7 +20,7 @@ use matchwire::{
         ProbeArgs, RecordArgs, ReplayArgs, SimulateArgs, cluster::ClusterCommand,
         feeds::FeedsCommand, log::LogCommand, operator::OperatorCommand, running::RunningHubArgs,
     },
-    commands::{self, conformance::Grade},
+    commands,
     config::{Config, ConfigError, ConfigOrigin, Flags, LoggingConfig},
     control::{self, ControlRequest},
     table::Format,
@@ -221,11 +221,18 @@ fn ask(hub: &RunningHubArgs, request: &ControlRequest, format: Format) -> Done {
     print(async |out| commands::running::run(&socket, request, format, out).await)
 }
 
+#[cfg(not(feature = "conformance"))]
+fn conformance(_: &ConformanceArgs) -> ExitCode {
+    let needed_by = "`matchwire conformance`";
+    ended_by(&MissingFeature { needed_by, feature: "conformance" }, INVALID_SETTINGS)
+}
+
 /// The exit code says how the client did.
+#[cfg(feature = "conformance")]
 fn conformance(args: &ConformanceArgs) -> ExitCode {
     match block_on(commands::conformance::run(args, &mut io::stdout())) {
-        Ok(Grade::Passed) => ExitCode::SUCCESS,
-        Ok(Grade::Failed) => ExitCode::from(FAILED),
+        Ok(commands::conformance::Grade::Passed) => ExitCode::SUCCESS,
+        Ok(commands::conformance::Grade::Failed) => ExitCode::from(FAILED),
         Err(error) => ended_by(&*error, INVALID_SETTINGS),
     }
 }

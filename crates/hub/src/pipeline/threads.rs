@@ -97,15 +97,15 @@ pub fn start<C: LogConsumer + 'static>(
     builder.hub.stop_exports();
     let receivers = parts.receivers;
     receivers.leadership.set(parts.leads, true);
-    let (follower_queue, queue) = sync_channel(FOLLOWER_TURNS_MAX);
+    let (queue, turns) = sync_channel(FOLLOWER_TURNS_MAX);
     let (outputs, waiting) = sync_channel(WRITER_OUTPUTS_MAX);
     let state = LogState::default();
     let end = log.end().number;
     let (hub, position) = followed;
     let follower = Follower::new(hub, position, &*log, consumer, parts.withdrawals.clone());
-    let lag = follower.lag();
+    let (lag, waits) = (follower.lag(), parts.follower_is_awaited);
     let follower = supervisor::thread("history", Lifetime::UntilStop, move || {
-        follower.run(opened_at, end, &queue).unwrap_or_else(|problem| unreadable(&problem))
+        follower.run(opened_at, end, &turns).unwrap_or_else(|problem| unreadable(&problem))
     })?;
     let committer = Committer {
         outputs: waiting,
@@ -113,12 +113,7 @@ pub fn start<C: LogConsumer + 'static>(
         log,
         fanout: parts.fanout,
         watches: receivers.watches.clone(),
-        follower: FollowerQueue {
-            queue: follower_queue,
-            waits: parts.follower_is_awaited,
-            lag,
-            is_late: Cell::default(),
-        },
+        follower: FollowerQueue { queue, waits, lag, is_late: Cell::default() },
         withdrawals: parts.withdrawals,
         state: state.clone(),
     };

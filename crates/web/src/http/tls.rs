@@ -19,7 +19,7 @@ use rustls::{
     ServerConfig,
     crypto::ring,
     pki_types::{
-        CertificateDer, PrivateKeyDer,
+        CertificateDer, PrivateKeyDer, UnixTime,
         pem::{self, PemObject},
     },
     server::{ClientHello, ResolvesServerCert},
@@ -27,7 +27,7 @@ use rustls::{
 };
 use tokio::{sync::watch, time::interval};
 use tracing::{info, warn};
-use x509_parser::parse_x509_certificate;
+use webpki::{EndEntityCert, Error as Refusal, KeyUsage};
 
 /// Why a certificate cannot be used. Always for the operator to fix.
 #[derive(Debug, thiserror::Error)]
@@ -99,11 +99,8 @@ impl Certificate {
             key: key.to_owned(),
             source,
         })?;
-        let validity = pair.cert.first().and_then(|leaf| {
-            let (_, leaf) = parse_x509_certificate(leaf).ok()?;
-            let validity = leaf.validity();
-            Some([validity.not_before, validity.not_after].map(|time| time.timestamp()))
-        });
+        let validity =
+            pair.cert.first().and_then(|leaf| validity(&EndEntityCert::try_from(leaf).ok()?));
         Ok(Self { files, states, validity, pair: Arc::new(pair) })
     }
 
@@ -121,6 +118,21 @@ impl Certificate {
             Some(_) | None => Ok(()),
         }
     }
+}
+
+/// From when and until when a certificate is valid, in seconds of Unix time: what a verifier says before and after.
+fn validity(certificate: &EndEntityCert<'_>) -> Option<[i64; 2]> {
+    let refusal = |at| {
+        let (at, usage) = (UnixTime::since_unix_epoch(at), KeyUsage::server_auth());
+        certificate.verify_for_usage(&[], &[], &[], at, usage, None, None).err()
+    };
+    let from = match refusal(Duration::ZERO)? {
+        Refusal::CertNotValidYet { not_before, .. } => not_before.as_secs(),
+        // It is valid since 1970, or cannot be read.
+        _ => 0,
+    };
+    let Some(Refusal::CertExpired { not_after, .. }) = refusal(Duration::MAX) else { return None };
+    Some([from, not_after.as_secs()].map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)))
 }
 
 /// The protocol by which an authority checks the names of a certificate: RFC 8737.

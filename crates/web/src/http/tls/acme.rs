@@ -38,7 +38,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 use tracing::{info, warn};
-use x509_parser::{extensions::GeneralName, parse_x509_certificate};
+use webpki::EndEntityCert;
 
 use super::{Certificate, CurrentCertificate, TlsError};
 use crate::config::AcmeConfig;
@@ -121,19 +121,14 @@ impl Validity {
     /// `None` if the file has no certificate that can be read.
     fn of_file(path: &Path) -> Option<Self> {
         let der = CertificateDer::from_pem_file(path).ok()?;
-        let (_, parsed) = parse_x509_certificate(&der).ok()?;
-        let names = parsed.subject_alternative_name().ok()??.value;
-        let names = names.general_names.iter().filter_map(|name| match name {
-            GeneralName::DNSName(name) => Some((*name).to_owned()),
-            _ => None,
-        });
+        let certificate = EndEntityCert::try_from(&der).ok()?;
+        let [from, until] = super::validity(&certificate)?;
         let written = fs::metadata(path).ok()?.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
         let written = i64::try_from(written.as_secs()).ok()?;
-        let validity = parsed.validity();
-        let until = validity.not_after.timestamp();
         // A copy of the file is younger than the certificate.
-        let from = validity.not_before.timestamp().max(written.min(until));
-        Some(Self { names: names.collect(), from, until })
+        let from = from.max(written.min(until));
+        let names = certificate.valid_dns_names().map(ToOwned::to_owned).collect();
+        Some(Self { names, from, until })
     }
 
     /// When a third of its time is left.
