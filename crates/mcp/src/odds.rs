@@ -2,7 +2,7 @@
 
 use accounts::products::Product;
 use facts::market::{self, Market};
-use record::{CONSENSUS, Key};
+use record::{CONSENSUS, Key, bookmaker::canonical_slug};
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
@@ -50,7 +50,11 @@ impl Call<'_> {
         }
         if let Some(asked) = arguments.text("bookmaker") {
             let slugs = prices::bookmaker_slugs(asked);
-            self.check_bookmakers(&prices::keep_bookmakers(&mut data, &slugs), false)?;
+            let mut unpriced = prices::keep_bookmakers(&mut data, &slugs);
+            // A list with others is answered without the consensus.
+            let is_list = unpriced.len() < slugs.len();
+            unpriced.retain(|slug| !is_list || slug != CONSENSUS);
+            self.check_bookmakers(&unpriced, false)?;
         }
         self.about(AnswerData::Value(data), state, &address, arguments)
     }
@@ -60,7 +64,7 @@ impl Call<'_> {
         let all = self.server.shared.parts.history.bookmakers();
         let bookmakers = all.iter().map(|slug| &**slug).filter(|slug| *slug != CONSENSUS);
         let accepted: Vec<&str> = bookmakers.chain(has_consensus.then_some(CONSENSUS)).collect();
-        let is_refused = |slug: &&String| !accepted.contains(&slug.as_str());
+        let is_refused = |slug: &&String| !accepted.iter().any(|it| canonical_slug(it) == *slug);
         let Some(slug) = slugs.iter().find(is_refused) else { return Ok(()) };
         let message = match slug.as_str() {
             CONSENSUS => NO_CONSENSUS.to_owned(),

@@ -61,8 +61,9 @@ pub(crate) fn keep_bookmakers(data: &mut Value, slugs: &[String]) -> Vec<String>
     keep(data, |_, row| {
         let prices = row.get_mut("bookmakers").and_then(Value::as_object_mut);
         prices.is_some_and(|prices| {
-            unpriced.retain(|slug| !prices.contains_key(slug));
-            prices.retain(|slug, _| slugs.contains(slug));
+            // A feed may have a book by another of its slugs.
+            unpriced.retain(|slug| !prices.keys().any(|book| canonical_slug(book) == slug));
+            prices.retain(|book, _| slugs.iter().any(|slug| canonical_slug(book) == slug));
             !prices.is_empty()
         })
     });
@@ -240,7 +241,7 @@ mod tests {
             "1x2": {
                 "HOME": row("HOME", "beta", &[("alpha", 2.1), ("beta", 2.3)]),
                 "DRAW": row("DRAW", "alpha", &[("alpha", 3.4), ("beta", 3.4)]),
-                "AWAY": row("AWAY", "gamma", &[("gamma", 10.5)]),
+                "AWAY": row("AWAY", "ladbrokes", &[("ladbrokes", 10.5)]),
             },
             "btts": {"yes": row("yes", "beta", &[("beta", 1.8)])},
         }});
@@ -248,15 +249,15 @@ mod tests {
             (
                 "1x2",
                 "",
-                "3 bookmakers, 5 prices; AWAY 10.5 gamma GAMMA; DRAW 3.4 alpha ALPHA; HOME 2.3 beta BETA",
+                "3 bookmakers, 5 prices; AWAY 10.5 ladbrokes LADBROKES; DRAW 3.4 alpha ALPHA; HOME 2.3 beta BETA",
             ),
             ("1x2 home", "", "2 bookmakers, 2 prices; HOME 2.3 beta BETA"),
             ("1x2 home", "alpha", "1 bookmakers, 1 prices; HOME 2.1 alpha"),
             ("", "alpha", "1 bookmakers, 2 prices; DRAW 3.4 alpha ALPHA; HOME 2.1 alpha"),
             (
                 "",
-                "Gamma, beta",
-                "2 bookmakers, 4 prices; AWAY 10.5 gamma GAMMA; DRAW 3.4 beta; HOME 2.3 beta BETA; \
+                "Ladbrokes, beta",
+                "2 bookmakers, 4 prices; AWAY 10.5 ladbrokes LADBROKES; DRAW 3.4 beta; HOME 2.3 beta BETA; \
                  yes 1.8 beta BETA",
             ),
             ("btts", "alpha", "0 bookmakers, 0 prices"),

@@ -120,7 +120,8 @@ impl Certificate {
     }
 }
 
-/// From when and until when a certificate is valid, in seconds of Unix time: what a verifier says before and after.
+/// From when and until when a certificate is valid, in seconds of Unix time: what a verifier says before and after. `None`
+/// also if it begins before 1970, or ends before it begins.
 fn validity(certificate: &EndEntityCert<'_>) -> Option<[i64; 2]> {
     let refusal = |at| {
         let (at, usage) = (UnixTime::since_unix_epoch(at), KeyUsage::server_auth());
@@ -128,7 +129,7 @@ fn validity(certificate: &EndEntityCert<'_>) -> Option<[i64; 2]> {
     };
     let from = match refusal(Duration::ZERO)? {
         Refusal::CertNotValidYet { not_before, .. } => not_before.as_secs(),
-        // It is valid since 1970, or cannot be read.
+        // It is valid since 1970.
         _ => 0,
     };
     let Some(Refusal::CertExpired { not_after, .. }) = refusal(Duration::MAX) else { return None };
