@@ -8,7 +8,10 @@
 use std::time::Duration;
 
 use sqlx::{Any, AnyConnection, Executor, Transaction};
-use tokio::time::{Instant, sleep};
+use tokio::{
+    runtime::Handle,
+    time::{Instant, sleep},
+};
 
 use super::{Database, STATEMENT_MAX, sqlite, within};
 
@@ -55,6 +58,19 @@ impl Database {
     pub async fn yield_to_writers(&self) {
         if self.is_sqlite() {
             sleep(YIELD_TIME).await;
+        }
+    }
+}
+
+/// The next user of the connection does not have its cache.
+impl Drop for BatchWriter<'_> {
+    fn drop(&mut self) {
+        let Some((mut transaction, _)) = self.open.take().filter(|_| self.is_sqlite()) else {
+            return;
+        };
+        // Without a runtime nobody uses it again. If it fails, the connection does too.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move { transaction.execute(sqlite::CACHE).await.map(drop).ok() });
         }
     }
 }

@@ -40,7 +40,6 @@ pub(super) async fn is_reusable(connection: &mut AnyConnection) -> sqlx::Result<
     if connection.is_in_transaction() {
         // A dropped transaction is rolled back by the next use of the connection.
         connection.ping().await?;
-        connection.execute(CACHE).await?;
     }
     let is_reusable = !connection.is_in_transaction();
     if !is_reusable {
