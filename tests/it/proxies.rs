@@ -106,25 +106,38 @@ impl Proxy {
 
     async fn haproxy(hub: &Hub) -> Option<Self> {
         let program = installed("haproxy")?;
-        Some(
-            Self::start(&program, |folder, plain, secure| {
-                let at = |name: &str| folder.join(name).display().to_string();
-                let text = changed(
-                    "haproxy.cfg",
-                    &[
-                        ("bind :80", &format!("bind 127.0.0.1:{plain}")),
-                        ("bind :443", &format!("bind 127.0.0.1:{secure}")),
-                        ("127.0.0.1:8080", &hub.address),
-                        ("/etc/ssl/matchwire/all.pem", &at("all.pem")),
-                        ("log /dev/log local0", "log stderr format raw local0"),
-                        ("maxconn 100000", "maxconn 256"),
-                    ],
-                );
-                fs::write(folder.join("haproxy.cfg"), text).expect("it is written");
-                vec!["-W".into(), "-db".into(), "-f".into(), at("haproxy.cfg")]
-            })
-            .await,
-        )
+        let proxy = Self::start(&program, |folder, plain, secure| {
+            let at = |name: &str| folder.join(name).display().to_string();
+            let text = changed(
+                "haproxy.cfg",
+                &[
+                    ("bind :80", &format!("bind 127.0.0.1:{plain}")),
+                    ("bind :443", &format!("bind 127.0.0.1:{secure}")),
+                    ("127.0.0.1:8080", &hub.address),
+                    ("/etc/ssl/matchwire/all.pem", &at("all.pem")),
+                    ("log /dev/log local0", "log stderr format raw local0"),
+                    ("maxconn 100000", "maxconn 256"),
+                    ("option httpchk", "option log-health-checks\n    option httpchk"),
+                ],
+            );
+            fs::write(folder.join("haproxy.cfg"), text).expect("it is written");
+            vec!["-W".into(), "-db".into(), "-f".into(), at("haproxy.cfg")]
+        })
+        .await;
+        // Until its first check has passed, one that fails takes the hub out.
+        let passed = async {
+            let is_up = |line: &str| line.contains(" succeeded, ") && line.ends_with(" UP.");
+            while !proxy.said().lines().any(is_up) {
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(PATIENCE, passed).await.expect("the hub is ready");
+        Some(proxy)
+    }
+
+    /// What it has logged.
+    fn said(&self) -> String {
+        fs::read_to_string(self._folder.path().join("said")).unwrap_or_default()
     }
 
     /// Starts it, and waits until it responds.
