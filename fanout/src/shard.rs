@@ -210,6 +210,8 @@ impl Shard {
         }
         self.read_all(now);
         let more = self.take_messages(now);
+        // Those of all connections together, so that the host wakes once, and works while this writes.
+        self.submit_waiting(now);
         self.subscribers.flush(now);
         for (probe, taken) in self.probes.drain(..) {
             probe.written(self.number, taken, self.shared.host.stamp());
@@ -218,7 +220,7 @@ impl Shard {
         if now >= self.schedule.tick_due {
             self.tick(now);
         }
-        // Those of all connections together, so that the host wakes once.
+        // Those of readers that fell behind, and of payers that have paid their debts.
         self.submit_waiting(now);
         self.hang_up();
         self.charge_used();
